@@ -1,0 +1,90 @@
+package lastlook
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DeliveryKey identifies an assertion to the receiver: a resend of the same
+// assertion has the same key, also when another row makes it; the next
+// assertion of the same key has another. 32 base64url characters.
+func DeliveryKey(k Key, seq int64) string {
+	return digest("delivery", binary.BigEndian.AppendUint64(nil, uint64(seq)), 24, k.Topic, k.Subject, k.Recipient, k.Channel)
+}
+
+// ReplaceKey identifies what a newer message takes the place of, such as a
+// push Topic (RFC 8030, section 5.4: at most 32 base64url characters) or a
+// notification's tag. 24 base64url characters.
+func ReplaceKey(k Key) string {
+	return digest("replace", nil, 18, k.Subject, k.Recipient, k.Channel)
+}
+
+func digest(kind string, extra []byte, size int, parts ...string) string {
+	// Each part is preceded by its length, so that no two lists of parts are
+	// hashed alike.
+	b := make([]byte, 0, 256)
+	for _, p := range append([]string{"lastlook", kind}, parts...) {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(p)))
+		b = append(b, p...)
+	}
+	sum := sha256.Sum256(append(b, extra...))
+	return base64.RawURLEncoding.EncodeToString(sum[:size])
+}
+
+// Canonical returns JSON in one form per value: no insignificant space, object
+// members sorted by name, numbers as written. Two assertions are the same if
+// their canonical forms are.
+func Canonical(v json.RawMessage) (json.RawMessage, error) {
+	if !bytes.ContainsAny(v, "{ \t\r\n") {
+		if !json.Valid(v) {
+			return nil, fmt.Errorf("%w: not valid JSON", ErrInvalid)
+		}
+		return v, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(v))
+	dec.UseNumber()
+	var x any
+	if err := dec.Decode(&x); err != nil {
+		return nil, fmt.Errorf("%w: not valid JSON: %w", ErrInvalid, err)
+	}
+	if dec.More() {
+		return nil, fmt.Errorf("%w: more than one JSON value", ErrInvalid)
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(x); err != nil { // maps are encoded with sorted keys
+		return nil, fmt.Errorf("lastlook: canonical form: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+func sortPrepared(p []Prepared) {
+	slices.SortStableFunc(p, func(a, b Prepared) int { return a.Compare(b.Key) })
+}
+
+// duplicateName reports a duplicate in a list of names, for configuration checks.
+func duplicateName(names []string) (string, bool) {
+	s := slices.Clone(names)
+	slices.Sort(s)
+	for i := 1; i < len(s); i++ {
+		if s[i] == s[i-1] {
+			return s[i], true
+		}
+	}
+	return "", false
+}
+
+func quoteAll(names []string) string {
+	q := make([]string, len(names))
+	for i, n := range names {
+		q[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(q, ", ")
+}

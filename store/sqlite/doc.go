@@ -1,0 +1,4 @@
+// Package sqlite keeps the outbox in a SQLite file.
+package sqlite
+
+import _ "modernc.org/sqlite"
