@@ -104,9 +104,10 @@ type Item struct {
 	Lane string
 	// Due is when the row may first be looked at; zero means at once.
 	Due time.Time
-	// ExpiresAt is when telling no longer makes sense; zero means
-	// [DefaultExpiry] from now.
+	// ExpiresAt is when telling no longer makes sense; zero means TTL from now,
+	// and a zero TTL means [DefaultExpiry].
 	ExpiresAt time.Time
+	TTL       time.Duration
 	// Priority orders rows within their lane.
 	Priority Priority
 	// Trace is carried unread to the channel and the observer, e.g. a W3C
@@ -185,7 +186,7 @@ func (it *Item) fill(now time.Time) error {
 		it.Due = now
 	}
 	if it.ExpiresAt.IsZero() {
-		it.ExpiresAt = now.Add(DefaultExpiry)
+		it.ExpiresAt = now.Add(orDefault(it.TTL, DefaultExpiry))
 	}
 	for _, t := range [...]time.Time{it.Due, it.ExpiresAt} {
 		if err := CheckClock(t); err != nil {

@@ -51,7 +51,7 @@ type Store interface {
 	// Get returns one notification with its whole story.
 	Get(ctx context.Context, id ID) (Record, error)
 
-	// List returns notifications, newest first, without their stories.
+	// List returns notifications, newest first; their stories only if asked.
 	List(ctx context.Context, q Query) ([]Record, error)
 
 	// Stats counts the live rows per lane and state, and what has ended since
@@ -248,6 +248,8 @@ type Record struct {
 	Trace     string          `json:"trace,omitzero"`
 	Episode   int64           `json:"episode,omitzero"`
 	RetryOf   ID              `json:"retry_of,omitzero"`
+	// MayRepeat says that whoever made this retry accepted a repeated telling.
+	MayRepeat bool `json:"may_repeat,omitzero"`
 	// Due, Leased and Marks are those of a live row. Leased is zero if no
 	// claim holds it.
 	Due    time.Time `json:"due,omitzero"`
@@ -263,7 +265,7 @@ type Record struct {
 	Window   Window          `json:"window,omitzero"`
 	Seq      int64           `json:"seq,omitzero"`
 	EndedAt  time.Time       `json:"ended_at,omitzero"`
-	// Story and KeyRow are given by Get only.
+	// Story and KeyRow are given by Get, and by a List that asks for them.
 	Story  []Step  `json:"story,omitzero"`
 	KeyRow *KeyRow `json:"key_row,omitzero"`
 }
@@ -274,6 +276,8 @@ type Query struct {
 
 	States []State
 	Reason Reason
+	// Full asks for Story and KeyRow too.
+	Full bool
 	// Before selects IDs smaller than it, for paging.
 	Before ID
 	// Limit bounds the answer; 0 means 100.
