@@ -1,0 +1,103 @@
+# `make help` lists the targets. What a target needs that is slow to make (lint
+# tools) is kept in bin/; `make clean` removes it.
+
+SHELL      := bash
+MODULES    := . $(patsubst %/go.mod,%,$(wildcard */go.mod))
+GO_VERSION := $(shell go env GOVERSION)
+GO_FILES   := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache/*' -not -path './dist/*')
+PROFILE    := $(CURDIR)/.cache/cover.out
+GATE       := bin/gate
+LINTERS    := bin/.linters-$(GO_VERSION)
+
+# What CI runs, in this order. A later suite adds its target here, and what it
+# needs from the system to tools/debian-packages.txt.
+CI_TARGETS := deps lint generate-check test cover
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: deps
+deps: ## Install what the tests need from Debian or Ubuntu, if that may be done here; else name it.
+	@tools/deps.sh tools/debian-packages.txt
+	@for m in $(MODULES); do go -C $$m mod download || exit 1; done
+
+.PHONY: build
+build: ## Build every module.
+	@for m in $(MODULES); do go -C $$m build ./... || exit 1; done
+
+# ARGS go to go test: make test ARGS='-run TestStates -v'. Only a whole run
+# writes the coverage profile.
+.PHONY: test
+test: $(GATE) ## Run all tests, with the race detector; list what was skipped and why.
+	@mkdir -p $(dir $(PROFILE))
+ifdef ARGS
+	@$(GATE) test $(MODULES) -- $(ARGS)
+else
+	@rm -f $(PROFILE)
+	@$(GATE) test -cover $(PROFILE) $(MODULES)
+endif
+
+.PHONY: cover
+cover: $(GATE) ## Print coverage by package; the root and the SQLite store have a floor of 85 %.
+	@test $(PROFILE) -nt go.mod && test -z "$$(find $(GO_FILES) -newer $(PROFILE))" || $(MAKE) --no-print-directory test
+	@$(GATE) cover $(PROFILE)
+
+LINTS := lint-format lint-vet lint-staticcheck lint-more lint-fix lint-vuln
+.PHONY: lint $(LINTS)
+lint: $(LINTS) ## Run every linter on every module.
+
+lint-format: ## gofmt
+	@unformatted=$$(gofmt -l $(GO_FILES)) || exit 1; \
+	test -z "$$unformatted" || { printf 'gofmt -w these:\n%s\n' "$$unformatted"; exit 1; }
+
+lint-vet: ## go vet
+	@for m in $(MODULES); do go -C $$m vet ./... || exit 1; done
+
+lint-staticcheck: $(LINTERS) ## staticcheck; staticcheck.conf says what is left out and why
+	@for m in $(MODULES); do (cd $$m && $(CURDIR)/bin/staticcheck ./...) || exit 1; done
+
+lint-more: $(LINTERS) ## errorlint, exhaustive, sqlclosecheck and our own: tools/internal/checks
+	@for m in $(MODULES); do go -C $$m vet -vettool=$(CURDIR)/bin/vetcheck ./... || exit 1; done
+
+lint-fix: ## go fix: nothing is written in an older way than it need be
+	@for m in $(MODULES); do go -C $$m fix -diff ./... || { echo "go fix ./... in $$m"; exit 1; }; done
+
+lint-vuln: $(GATE) $(LINTERS) ## govulncheck, with the database pinned in tools/vulndb.mod
+	@go -C tools mod download -modfile=vulndb.mod golang.org/x/vulndb
+	@$(GATE) vuln -tool bin/govulncheck -accepted tools/vuln-accepted.txt \
+		-db "$$(go -C tools list -m -modfile=vulndb.mod -f '{{.Dir}}' golang.org/x/vulndb)/data/osv" $(MODULES)
+
+.PHONY: generate-check
+generate-check: $(GATE) ## Fail if a generated file is stale.
+	@$(GATE) generate $(MODULES)
+
+# The long runs live in the bench module; each is a target once its program is there.
+ifneq ($(wildcard bench/cmd/bench/main.go),)
+.PHONY: bench
+bench: ## Measure, and write bench/results/.
+	@cd bench && go run ./cmd/bench $(ARGS)
+endif
+
+ifneq ($(wildcard bench/cmd/crash/main.go),)
+.PHONY: crash
+crash: ## Kill the engine at random moments and at named failpoints, and judge what is left.
+	@cd bench && go run ./cmd/crash $(ARGS)
+endif
+
+.PHONY: ci
+ci: ## Run what CI runs, and print the seconds of each part.
+	@MAKE='$(MAKE)' tools/ci.sh $(CI_TARGETS)
+
+.PHONY: clean
+clean: ## Remove what was built.
+	rm -rf bin dist .cache
+
+$(GATE): $(wildcard tools/cmd/gate/*.go) tools/go.mod
+	@go -C tools build -o ../$@ ./cmd/gate
+
+$(LINTERS): tools/go.mod tools/go.sum $(wildcard tools/cmd/vetcheck/*.go tools/internal/checks/*.go)
+	@echo 'Building the linters: a minute the first time.'
+	@GOBIN=$(CURDIR)/bin go -C tools install tool ./cmd/vetcheck
+	@rm -f bin/.linters-* && touch $@
