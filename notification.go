@@ -82,7 +82,8 @@ func validText(name, s string, limit int) error {
 	return nil
 }
 
-// Priority says which rows of a lane are claimed first.
+// Priority says which rows go first when there is no room for all: each
+// priority gets four times the room of the next lower one.
 type Priority int8
 
 // The priorities.

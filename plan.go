@@ -20,9 +20,13 @@ type plan struct {
 // wait (zero: until something changes).
 type laneRoom func(l Lane) (n int, until time.Time)
 
+// weight is a priority's part when room is divided: four times that of the
+// next lower one, so that urgent rows go first and none starve.
+func (p Priority) weight() int { return 1 << (2 * (p - PriorityLow)) }
+
 // planClaims divides room for total rows among the lanes that have due rows,
-// higher priorities first, then evenly, so that no lane waits for another. It
-// is pure.
+// by the weight of their priority, so that no lane waits for another. It is
+// pure.
 func planClaims(now time.Time, states []LaneState, total int, room laneRoom, policyOf func(topic string) Policy) plan {
 	var p plan
 	wake := func(t time.Time) {
@@ -36,8 +40,9 @@ func planClaims(now time.Time, states []LaneState, total int, room laneRoom, pol
 	})
 	// A lane's room is shared by its topics and priorities.
 	left := map[laneKey]int{}
-	asked := map[laneKey]int{} // how many of the states draw on it
+	asked := map[laneKey]int{} // the weights of the states that draw on it
 	var due []LaneState
+	weights := 0 // of due
 	for _, s := range states {
 		if s.Due.After(now) {
 			wake(s.Due)
@@ -55,15 +60,17 @@ func planClaims(now time.Time, states []LaneState, total int, room laneRoom, pol
 		}
 		if left[k] > 0 {
 			due = append(due, s)
-			asked[k]++
+			asked[k] += s.Priority.weight()
+			weights += s.Priority.weight()
 		}
 	}
-	for i, s := range due {
-		k := s.key()
-		// An even share of what is left, rounded up, so that nothing is lost
-		// to rounding and the last one may have the rest.
-		share := min((total+len(due)-i-1)/(len(due)-i), (left[k]+asked[k]-1)/asked[k])
-		asked[k]--
+	for _, s := range due {
+		k, w := s.key(), s.Priority.weight()
+		// A share of what is left, rounded up, so that nothing is lost to
+		// rounding and the last one may have the rest.
+		share := min((total*w+weights-1)/weights, (left[k]*w+asked[k]-1)/asked[k])
+		asked[k] -= w
+		weights -= w
 		if share <= 0 {
 			p.held = true
 			continue
