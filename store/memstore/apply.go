@@ -33,15 +33,16 @@ func holds(r *row, c *lastlook.Change) bool {
 	if r.state != c.From {
 		return false
 	}
+	same := r.token == c.Token && !c.Token.IsZero() // no token opens nothing
 	switch c.Fence {
 	case lastlook.FenceNone:
 		return true
 	case lastlook.FenceToken:
-		return r.token == c.Token
+		return same
 	case lastlook.FenceTokenAlive:
-		return r.token == c.Token && r.lease.After(c.At)
+		return same && r.lease.After(c.At)
 	case lastlook.FenceTokenDead:
-		return r.token == c.Token && !r.lease.After(c.At)
+		return same && !r.lease.After(c.At)
 	}
 	return false
 }

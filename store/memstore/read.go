@@ -25,10 +25,15 @@ func (s *Store) Get(ctx context.Context, id lastlook.ID) (lastlook.Record, error
 	if r == nil {
 		return lastlook.Record{}, fmt.Errorf("%w: %d", lastlook.ErrNotFound, id)
 	}
+	return s.fullRecord(r), nil
+}
+
+// fullRecord is a row with its story and key row.
+func (s *Store) fullRecord(r *row) lastlook.Record {
 	rec := s.record(r)
 	rec.Story = lastlook.StoryOf(r.story, r.state, r.attempt, r.assertion)
 	rec.KeyRow = new(s.keyView(r.key))
-	return rec, nil
+	return rec
 }
 
 // record is a row as people see it, without its story.
@@ -36,7 +41,7 @@ func (s *Store) record(r *row) lastlook.Record {
 	rec := lastlook.Record{
 		ID: r.id, Key: r.key.key, Lane: r.lane.Name, Priority: r.lane.Priority, State: r.state, Reason: r.reason,
 		Detection: bytes.Clone(r.item.Detection), CreatedAt: r.created, ExpiresAt: r.item.ExpiresAt,
-		Trace: r.item.Trace, Episode: r.item.Episode, RetryOf: r.item.RetryOf,
+		Trace: r.item.Trace, Episode: r.item.Episode, RetryOf: r.item.RetryOf, MayRepeat: r.item.MayRepeat,
 		Due: r.due, Leased: r.lease, Attempt: r.attempt,
 		Asserted: bytes.Clone(r.assertion.Value), LookedAt: r.assertion.LookedAt, Seen: bytes.Clone(r.seen),
 		Window: r.assertion.Window, Seq: r.assertion.Seq, EndedAt: r.endedAt,
@@ -64,7 +69,11 @@ func (s *Store) List(ctx context.Context, q lastlook.Query) ([]lastlook.Record, 
 	}
 	out := []lastlook.Record{}
 	for _, r := range append(byID(s.ended), byID(s.live)...) {
-		if selects(q, r) {
+		switch {
+		case !selects(q, r):
+		case q.Full:
+			out = append(out, s.fullRecord(r))
+		default:
 			out = append(out, s.record(r))
 		}
 	}
