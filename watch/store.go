@@ -1,0 +1,94 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/lastlook/lastlook"
+)
+
+// Source looks at listings of one kind. It is safe for concurrent use.
+//
+// The error says what kind of non-answer it was: wrapping [lastlook.Gone] for
+// a definite "no such item" (410), [ErrMissing] for a 404, which counts as
+// definite only when it is seen twice, [lastlook.RetryAfter] when the site
+// asked to wait; anything else, a block page or a page that does not parse
+// included, means that nobody knows.
+type Source interface {
+	Look(ctx context.Context, l Listing) (Observation, error)
+}
+
+// Store keeps listings, watches, trigger states and observations, in the same
+// database as the outbox. It is safe for concurrent use.
+type Store interface {
+	// Add adds a watch on the listing with the same source and URL, which is
+	// created if there is none; its interval becomes the shorter of the two.
+	// It fills in the ids and returns both as stored.
+	Add(ctx context.Context, now time.Time, l Listing, w Watch) (Entry, error)
+	// Get returns one watch, List all, oldest first.
+	Get(ctx context.Context, id string) (Entry, error)
+	List(ctx context.Context) ([]Entry, error)
+	// Update changes a watch by a function within one transaction.
+	Update(ctx context.Context, now time.Time, id string, change func(*Watch) error) (Entry, error)
+	// Remove removes a watch, its states, and its listing if nobody else
+	// watches it; the observations of such a listing go too.
+	Remove(ctx context.Context, now time.Time, id string) error
+
+	// Due returns up to limit listings that are due and have a watch that is
+	// not paused, most overdue first.
+	Due(ctx context.Context, now time.Time, limit int) ([]Listing, error)
+	// NextDue returns when the next listing is due; zero if there is none.
+	NextDue(ctx context.Context) (time.Time, error)
+	// Record writes an observation, the states to which it moves the watches'
+	// triggers, and the outbox rows of what is news, in one transaction. For
+	// each watch of the listing it calls detect with the watch, its states and
+	// the key rows of its channels (in the order of Watch.Channels), all read
+	// in that transaction. It returns the entries after it.
+	Record(ctx context.Context, now time.Time, r Recording) ([]Entry, error)
+	// RecordFailure writes that a listing could not be looked at.
+	RecordFailure(ctx context.Context, now time.Time, f Failure) error
+	// Current returns the watches with the given ids, in order; the zero Entry
+	// for those that do not exist.
+	Current(ctx context.Context, ids []string) ([]Entry, error)
+	// History returns the latest observations of a listing, newest first.
+	History(ctx context.Context, listingID string, limit int) ([]Observation, error)
+}
+
+// Entry is a watch with its listing, where its triggers stand, and what was
+// last seen.
+type Entry struct {
+	Watch   Watch            `json:"watch"`
+	Listing Listing          `json:"listing"`
+	States  map[string]State `json:"states,omitzero"`
+	// Last is the listing's last observation; nil if there is none yet.
+	Last *Observation `json:"last,omitzero"`
+}
+
+// Recording is an observation to be recorded.
+type Recording struct {
+	ListingID   string
+	Observation Observation
+	// NextLook is when the listing is due again; zero leaves that as it is
+	// (the observation came from the dispatcher's look).
+	NextLook time.Time
+	// Detect decides, for one watch, to which states the observation moves its
+	// triggers, and what is enqueued.
+	Detect func(e Entry, keys []lastlook.KeyRow) (Detected, error)
+}
+
+// Detected is what an observation led to, for one watch.
+type Detected struct {
+	States map[string]State
+	Items  []lastlook.Item
+}
+
+// Failure is a look that gave no observation.
+type Failure struct {
+	ListingID string
+	// Err is why, for people, without secrets.
+	Err string
+	// Missing says that the answer was a 404.
+	Missing bool
+	// NextLook is when the listing is due again; zero leaves that as it is.
+	NextLook time.Time
+}
