@@ -221,8 +221,11 @@ func (d *Dispatcher) commit(ctx context.Context, t *topic, ended []settled, parc
 	if len(ended)+len(parcels) == 0 {
 		return
 	}
-	stopping := context.WithoutCancel(ctx)
-	call, cancel := context.WithTimeout(stopping, t.policy.CallTimeout)
+	left := t.policy.CallTimeout
+	if len(parcels) > 0 {
+		left -= d.now().Sub(begin)
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
 	changes := make([]Change, 0, len(ended)+len(parcels))
 	for i := range ended {
 		changes = append(changes, ended[i].change)

@@ -30,11 +30,18 @@ type seenSubject struct {
 // subject once, in the goroutine of the caller. Subjects that were not looked
 // at because ctx ended come with an error that wraps ctx's.
 func (d *Dispatcher) look(ctx context.Context, t *topic, subjects []string, emit func([]seenSubject)) {
-	if t.look != nil {
+	switch {
+	case ctx.Err() != nil:
+		none := make([]seenSubject, len(subjects))
+		for i := range none {
+			none[i] = seenSubject{i, looked{at: d.now(), err: errNotLooked}}
+		}
+		emit(none)
+	case t.look != nil:
 		emit(d.lookBatch(ctx, t, subjects))
-		return
+	default:
+		d.lookEach(ctx, t, subjects, emit)
 	}
-	d.lookEach(ctx, t, subjects, emit)
 }
 
 // lookBatch asks the topic's Look once. If it panics, each subject is asked
