@@ -9,6 +9,10 @@ PROFILE    := $(CURDIR)/.cache/cover.out
 GATE       := bin/gate
 LINTERS    := bin/.linters-$(GO_VERSION)
 
+# The long runs are programs of the bench module, a target each once it is there.
+ALL_LONG   := bench crash
+LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
+
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
 CI_TARGETS := deps lint generate-check test cover
@@ -16,7 +20,8 @@ CI_TARGETS := deps lint generate-check test cover
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' -v absent=' $(filter-out $(LONG),$(ALL_LONG)) ' \
+		'/^[a-z][a-z-]*:.*## / && !index(absent, " "$$1" ") { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: deps
 deps: ## Install what the tests need from Debian or Ubuntu, if that may be done here; else name it.
@@ -62,7 +67,7 @@ lint-more: $(LINTERS) ## errorlint, exhaustive, sqlclosecheck and our own: tools
 	@for m in $(MODULES); do go -C $$m vet -vettool=$(CURDIR)/bin/vetcheck ./... || exit 1; done
 
 lint-fix: ## go fix: nothing is written in an older way than it need be
-	@for m in $(MODULES); do go -C $$m fix -diff ./... || { echo "go fix ./... in $$m"; exit 1; }; done
+	@for m in $(MODULES); do go -C $$m fix -diff ./... || { echo "To mend: cd $$m && go fix ./..."; exit 1; }; done
 
 lint-vuln: $(GATE) $(LINTERS) ## govulncheck, with the database pinned in tools/vulndb.mod
 	@go -C tools mod download -modfile=vulndb.mod golang.org/x/vulndb
@@ -73,14 +78,13 @@ lint-vuln: $(GATE) $(LINTERS) ## govulncheck, with the database pinned in tools/
 generate-check: $(GATE) ## Fail if a generated file is stale.
 	@$(GATE) generate $(MODULES)
 
-# The long runs live in the bench module; each is a target once its program is there.
-ifneq ($(wildcard bench/cmd/bench/main.go),)
+ifneq ($(filter bench,$(LONG)),)
 .PHONY: bench
 bench: ## Measure, and write bench/results/.
 	@cd bench && go run ./cmd/bench $(ARGS)
 endif
 
-ifneq ($(wildcard bench/cmd/crash/main.go),)
+ifneq ($(filter crash,$(LONG)),)
 .PHONY: crash
 crash: ## Kill the engine at random moments and at named failpoints, and judge what is left.
 	@cd bench && go run ./cmd/crash $(ARGS)

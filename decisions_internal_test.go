@@ -133,11 +133,11 @@ func TestPlanSharesRoom(t *testing.T) {
 	}
 	pol := func(string) Policy { return DefaultPolicy() }
 	show := func(p plan) string {
-		s := ""
+		var s strings.Builder
 		for _, c := range p.claims {
-			s += fmt.Sprintf("%s/%d:%d ", c.Lane.Name, c.Lane.Priority, c.N)
+			s.WriteString(fmt.Sprintf("%s/%d:%d ", c.Lane.Name, c.Lane.Priority, c.N))
 		}
-		return strings.TrimSpace(s)
+		return strings.TrimSpace(s.String())
 	}
 	for _, tc := range []struct {
 		name   string

@@ -162,7 +162,7 @@ func TestCouldNotLookRetriesAndLooksAgain(t *testing.T) {
 		id := r.enqueue(t, 498, "a")[0]
 		r.tick(t)
 		rec := r.want(t, id, lastlook.StateRetry, "")
-		if wait := rec.Due.Sub(time.Now()); wait != 30*time.Second {
+		if wait := time.Until(rec.Due); wait != 30*time.Second {
 			t.Errorf("retries after %v", wait)
 		}
 		if res := r.tick(t); res.Claimed != 0 {

@@ -69,18 +69,6 @@ func sortPrepared(p []Prepared) {
 	slices.SortStableFunc(p, func(a, b Prepared) int { return a.Compare(b.Key) })
 }
 
-// duplicateName reports a duplicate in a list of names, for configuration checks.
-func duplicateName(names []string) (string, bool) {
-	s := slices.Clone(names)
-	slices.Sort(s)
-	for i := 1; i < len(s); i++ {
-		if s[i] == s[i-1] {
-			return s[i], true
-		}
-	}
-	return "", false
-}
-
 func quoteAll(names []string) string {
 	q := make([]string, len(names))
 	for i, n := range names {

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"maps"
 	"time"
 
 	"github.com/lastlook/lastlook/watch/price"
@@ -189,9 +190,7 @@ func sameDay(w *Watch, a, b time.Time) bool {
 // delivered.
 func tell(w *Watch, before map[string]Told, news []Finding, o *Observation, now time.Time) map[string]Told {
 	after := make(map[string]Told, len(before)+len(news))
-	for id, t := range before {
-		after[id] = t
-	}
+	maps.Copy(after, before)
 	for _, f := range news {
 		t := Told{Episode: f.Episode, Price: o.Price, At: now, Count: 1}
 		if old := before[f.Trigger.ID]; sameDay(w, old.At, now) {

@@ -1,0 +1,2 @@
+// Package sleeps is analyzed, not run.
+package sleeps
