@@ -275,6 +275,9 @@ func (d *Dispatcher) count(c *Change, applied bool) {
 	}
 }
 
+// never is longer than any tick.
+const never = 1 << 62 * time.Nanosecond
+
 // start takes the locks and starts the writer. The returned function waits
 // for everything that was started, and undoes it.
 func (d *Dispatcher) start(ctx context.Context) (stop func() error, err error) {
@@ -298,9 +301,13 @@ func (d *Dispatcher) start(ctx context.Context) (stop func() error, err error) {
 	return func() error {
 		defer d.running.Unlock()
 		defer cancel()
-		giveUp := time.AfterFunc(d.cfg.DrainTimeout, cancel)
-		defer giveUp.Stop()
+		// From the moment at which it is to stop, or at which nothing is left
+		// but to write, only so much time is given.
+		patience := time.AfterFunc(never, cancel)
+		defer patience.Stop()
+		defer context.AfterFunc(ctx, func() { patience.Reset(d.cfg.DrainTimeout) })()
 		d.batches.Wait()
+		patience.Reset(d.cfg.DrainTimeout)
 		close(noMore)
 		<-written
 		return errors.Join(d.waitForCalls(writing), unlock())

@@ -139,7 +139,7 @@ func settle(r *Row, t *topic, res callResult, now time.Time, random float64, par
 	case ClassGone:
 		return r.RecipientGone(now, o)
 	case ClassMisconfigured:
-		return r.Misconfigured(now, later(parked, now.Add(hint)), o)
+		return r.Misconfigured(now, later(parked, now.Add(min(hint, t.policy.HintCap))), o)
 	case ClassUnknown:
 		return r.OutcomeUnknown(now, t.policy.next(now, r.Attempt, hint, random), o)
 	case ClassTransient:
