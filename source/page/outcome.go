@@ -1,0 +1,53 @@
+package page
+
+import (
+	"errors"
+)
+
+// Outcome is what came of a look, in one word.
+type Outcome string
+
+// The outcomes.
+const (
+	// OK: the page states a product.
+	OK Outcome = "ok"
+	// Blocked: the site took us for a robot, keeps a queue, or refuses us.
+	Blocked Outcome = "blocked"
+	// RateLimited: the site wants to be asked less often.
+	RateLimited Outcome = "rate_limited"
+	// Gone: there is no such page (410; 404, if that is seen twice).
+	Gone Outcome = "gone"
+	// NotProduct: a page, but not that of one product.
+	NotProduct Outcome = "not_product"
+	// NeedsBrowser: a page that scripts have to fill.
+	NeedsBrowser Outcome = "needs_browser"
+	// Failed: no answer, or none that can be read.
+	Failed Outcome = "error"
+)
+
+// Error is why a look gave no observation.
+type Error struct {
+	Outcome Outcome
+	// Status is the HTTP status, 0 if there was no answer.
+	Status int
+	// Err is the cause; what the core has to know of it, it wraps.
+	Err error
+}
+
+// Error returns the cause's text.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// OutcomeOf returns the outcome of a look from its error: OK for nil, Failed for
+// errors that did not come from this package.
+func OutcomeOf(err error) Outcome {
+	if err == nil {
+		return OK
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Outcome
+	}
+	return Failed
+}

@@ -1,0 +1,473 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Limits on what is read from one page's JSON.
+const (
+	maxDepth  = 100
+	maxValues = 250_000
+)
+
+type kind uint8
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+	list
+	object
+)
+
+// value is one JSON value. A number keeps the characters that were written, so
+// that no decimal is ever changed.
+type value struct {
+	kind  kind
+	text  string   // of a text, number or boolean
+	keys  []string // of an object, one for each item, as [term] gives them
+	items []value
+}
+
+// get returns the item of an object's key, whatever the key's case; nil if
+// there is none. Of a key that stands there twice the last counts, as in
+// JavaScript.
+func (v *value) get(key string) *value {
+	if v == nil || v.kind != object {
+		return nil
+	}
+	for i := len(v.keys) - 1; i >= 0; i-- {
+		if strings.EqualFold(v.keys[i], key) {
+			return &v.items[i]
+		}
+	}
+	return nil
+}
+
+// term strips what makes a schema.org term a full IRI or a compact one:
+// https://schema.org/price, schema:price.
+func term(s string) string {
+	s = strings.TrimSpace(s)
+	if rest, ok := cutPrefixFold(s, "https://"); ok {
+		s = rest
+	} else if rest, ok := cutPrefixFold(s, "http://"); ok {
+		s = rest
+	} else {
+		rest, ok := cutPrefixFold(s, "schema:")
+		if ok {
+			return rest
+		}
+		return s
+	}
+	s = strings.TrimPrefix(s, "www.")
+	if rest, ok := cutPrefixFold(s, "schema.org/"); ok {
+		return strings.TrimPrefix(rest, "#")
+	}
+	return s
+}
+
+func cutPrefixFold(s, prefix string) (string, bool) {
+	if len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+		return s[len(prefix):], true
+	}
+	return s, false
+}
+
+// readJSON reads the values of one script block. It reads what [JSON] allows,
+// and mends what shops' templates break, where that can be understood in one
+// way only:
+//
+//   - comments, commas too many, single quotes, names without quotes;
+//   - line breaks and tabs in strings, unknown escapes, quotes that were not
+//     escaped (27" monitor);
+//   - wrappers: <!-- -->, CDATA, a body escaped as HTML;
+//   - closing brackets too many, several values one after the other.
+//
+// What is not closed is not mended: a cut-off page must not turn 1299 into 12.
+// On an error the values before it are returned with it.
+//
+// [JSON]: https://www.rfc-editor.org/rfc/rfc8259
+func readJSON(ctx context.Context, s string, budget *int) ([]value, error) {
+	r := &jsonReader{ctx: ctx, s: s, left: budget}
+	values, err := r.all()
+	if err == nil || !strings.Contains(s, "&quot;") && !strings.Contains(s, "&#34;") || ctx.Err() != nil {
+		return values, err
+	}
+	r = &jsonReader{ctx: ctx, s: html.UnescapeString(s), left: budget}
+	if again, err2 := r.all(); err2 == nil || len(again) > len(values) {
+		return again, err2
+	}
+	return values, err
+}
+
+var errTooMany = errors.New("more values than any product page has")
+
+type jsonReader struct {
+	ctx   context.Context
+	s     string
+	pos   int
+	depth int
+	left  *int // how many values may still be read
+}
+
+func (r *jsonReader) errorf(format string, args ...any) error {
+	return fmt.Errorf("at byte %d: %s", r.pos, fmt.Sprintf(format, args...))
+}
+
+func (r *jsonReader) all() (values []value, err error) {
+	for {
+		r.space()
+		for len(values) > 0 && r.pos < len(r.s) && strings.IndexByte("}]),;", r.s[r.pos]) >= 0 {
+			r.pos++
+			r.space()
+		}
+		switch {
+		case r.pos == len(r.s):
+			return values, nil
+		case r.s[r.pos] != '{' && r.s[r.pos] != '[':
+			return values, r.errorf("%q where an object or an array begins", r.at())
+		}
+		v, err := r.value(list)
+		if err != nil {
+			return values, err
+		}
+		values = append(values, v)
+	}
+}
+
+// at returns the character at the position, for messages.
+func (r *jsonReader) at() string {
+	_, n := utf8.DecodeRuneInString(r.s[r.pos:])
+	return r.s[r.pos : r.pos+n]
+}
+
+// space skips white space, comments and, around the values, wrappers.
+func (r *jsonReader) space() {
+	for r.pos < len(r.s) {
+		rest := r.s[r.pos:]
+		switch c := rest[0]; {
+		case c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\v' || c == '\f':
+			r.pos++
+		case c == '/' && strings.HasPrefix(rest, "//"):
+			r.pos += lineComment(rest)
+		case c == '/' && strings.HasPrefix(rest, "/*"):
+			n := strings.Index(rest[2:], "*/")
+			if n < 0 {
+				r.pos = len(r.s)
+				return
+			}
+			r.pos += n + 4
+		case c == '<' || c == '-' || c == ']':
+			n := wrapper(rest)
+			if n == 0 || r.depth > 0 {
+				return
+			}
+			r.pos += n
+		case c >= utf8.RuneSelf:
+			n := wideSpace(rest)
+			if n == 0 {
+				return
+			}
+			r.pos += n
+		default:
+			return
+		}
+	}
+}
+
+// lineComment returns the length of a // comment. One that hides a wrapper from
+// scripts ends with it: everything may stand on one line.
+func lineComment(s string) int {
+	body := strings.TrimLeft(s[2:], " \t")
+	if n := wrapper(body); n > 0 {
+		return len(s) - len(body) + n
+	}
+	if n := strings.IndexAny(s, "\r\n"); n >= 0 {
+		return n
+	}
+	return len(s)
+}
+
+func wrapper(s string) int {
+	for _, w := range []string{"<!--", "-->", "<![CDATA[", "]]>"} {
+		if strings.HasPrefix(s, w) {
+			return len(w)
+		}
+	}
+	return 0
+}
+
+func wideSpace(s string) int {
+	r, n := utf8.DecodeRuneInString(s)
+	switch r {
+	case '\u00a0', '\ufeff', '\u200b', '\u2028', '\u2029', '\u3000', '\u202f':
+		return n
+	}
+	return 0
+}
+
+// value reads one value; in is the kind of what it stands in.
+func (r *jsonReader) value(in kind) (value, error) {
+	if *r.left--; *r.left < 0 {
+		return value{}, errTooMany
+	}
+	if *r.left%4096 == 0 && r.ctx.Err() != nil {
+		return value{}, r.ctx.Err()
+	}
+	if r.pos == len(r.s) {
+		return value{}, r.errorf("the value is cut off")
+	}
+	switch c := r.s[r.pos]; {
+	case c == '{' || c == '[':
+		if r.depth == maxDepth {
+			return value{}, r.errorf("nested deeper than %d", maxDepth)
+		}
+		r.depth++
+		defer func() { r.depth-- }()
+		r.pos++
+		if c == '{' {
+			return r.object()
+		}
+		return r.list()
+	case c == '"' || c == '\'':
+		s, err := r.str(false)
+		return value{kind: text, text: s}, err
+	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
+		return r.number(in)
+	case isLetter(c):
+		return r.word()
+	}
+	return value{}, r.errorf("%q where a value begins", r.at())
+}
+
+func (r *jsonReader) object() (value, error) {
+	v := value{kind: object}
+	for {
+		if done, err := r.next('}'); done || err != nil {
+			return v, err
+		}
+		key, err := r.key()
+		if err != nil {
+			return v, err
+		}
+		r.space()
+		item, err := r.value(object)
+		if err != nil {
+			return v, err
+		}
+		v.keys = append(v.keys, term(key))
+		v.items = append(v.items, item)
+	}
+}
+
+func (r *jsonReader) list() (value, error) {
+	v := value{kind: list}
+	for {
+		if done, err := r.next(']'); done || err != nil {
+			return v, err
+		}
+		item, err := r.value(list)
+		if err != nil {
+			return v, err
+		}
+		v.items = append(v.items, item)
+	}
+}
+
+// next goes to the next item of a list or object; done says that it was closed.
+func (r *jsonReader) next(closing byte) (done bool, err error) {
+	r.space()
+	for r.pos < len(r.s) && r.s[r.pos] == ',' {
+		r.pos++
+		r.space()
+	}
+	if r.pos == len(r.s) {
+		return false, r.errorf("%q is missing: the block is cut off", closing)
+	}
+	if r.s[r.pos] == closing {
+		r.pos++
+		return true, nil
+	}
+	return false, nil
+}
+
+// key reads a name and the colon behind it.
+func (r *jsonReader) key() (key string, err error) {
+	switch c := r.s[r.pos]; {
+	case c == '"' || c == '\'':
+		if key, err = r.str(true); err != nil {
+			return "", err
+		}
+	case isLetter(c) || c == '@':
+		start := r.pos
+		for r.pos < len(r.s) && (isLetter(r.s[r.pos]) || isDigit(r.s[r.pos]) || r.s[r.pos] == '@') {
+			r.pos++
+		}
+		key = r.s[start:r.pos]
+	default:
+		return "", r.errorf("%q where a name begins", r.at())
+	}
+	r.space()
+	if r.pos == len(r.s) || r.s[r.pos] != ':' {
+		return "", r.errorf("no colon after the name %q", shorten(key))
+	}
+	r.pos++
+	return key, nil
+}
+
+// number reads a number as it is written. In an object, where a comma is
+// followed by a name, one followed by a digit belongs to the number.
+func (r *jsonReader) number(in kind) (value, error) {
+	start, digits := r.pos, false
+	for ; r.pos < len(r.s); r.pos++ {
+		c := r.s[r.pos]
+		switch {
+		case isDigit(c):
+			digits = true
+		case c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E':
+		case c == ',' && in == object && r.pos+1 < len(r.s) && isDigit(r.s[r.pos+1]):
+		default:
+			if !digits || strings.IndexByte(" \t\r\n,}]/", c) < 0 && wideSpace(r.s[r.pos:]) == 0 {
+				return value{}, r.errorf("%q in a number", r.at())
+			}
+			return value{kind: number, text: r.s[start:r.pos]}, nil
+		}
+	}
+	return value{}, r.errorf("the number is cut off")
+}
+
+// word reads true, false, null, and what other languages call them.
+func (r *jsonReader) word() (value, error) {
+	start := r.pos
+	for r.pos < len(r.s) && isLetter(r.s[r.pos]) {
+		r.pos++
+	}
+	switch w := r.s[start:r.pos]; strings.ToLower(w) {
+	case "true", "false":
+		return value{kind: boolean, text: strings.ToLower(w)}, nil
+	case "null", "none", "nil", "undefined", "nan":
+		return value{}, nil
+	}
+	r.pos = start
+	return value{}, r.errorf("%q where a value begins", r.at())
+}
+
+// str reads a string. Its quote ends it only where a string can end: before a
+// colon if it is a name, else before a comma, a bracket or a comment. So valid
+// JSON is read as it is, and a quote that was not escaped is kept.
+func (r *jsonReader) str(isKey bool) (string, error) {
+	stops := `"\`
+	if r.s[r.pos] == '\'' {
+		stops = `'\`
+	}
+	r.pos++
+	start := r.pos
+	var b []byte // nil as long as the string is what is written
+	for r.pos < len(r.s) {
+		n := strings.IndexAny(r.s[r.pos:], stops)
+		if n < 0 {
+			break
+		}
+		at := r.pos + n
+		if r.s[at] == '\\' {
+			b = append(b, r.s[start:at]...)
+			r.pos = at
+			var err error
+			if b, err = r.escape(b); err != nil {
+				return "", err
+			}
+			start = r.pos
+			continue
+		}
+		r.pos = at + 1
+		if r.ends(isKey) {
+			if b == nil {
+				return r.s[start:at], nil
+			}
+			return string(append(b, r.s[start:at]...)), nil
+		}
+	}
+	r.pos = len(r.s)
+	return "", r.errorf("the text that begins %q is cut off", shorten(r.s[start:]))
+}
+
+// ends reports whether a string can end at the position.
+func (r *jsonReader) ends(isKey bool) bool {
+	i := r.pos
+	for i < len(r.s) && (r.s[i] == ' ' || r.s[i] == '\n' || r.s[i] == '\r' || r.s[i] == '\t') {
+		i++
+	}
+	if i == len(r.s) {
+		return !isKey // whatever it stands in is cut off, and says so
+	}
+	switch r.s[i] {
+	case ':':
+		return isKey
+	case ',', '}', ']':
+		return !isKey
+	case '/':
+		return i+1 < len(r.s) && (r.s[i+1] == '/' || r.s[i+1] == '*')
+	}
+	return false
+}
+
+// escape reads an escape and appends what it stands for.
+func (r *jsonReader) escape(b []byte) ([]byte, error) {
+	if r.pos+1 >= len(r.s) {
+		return b, r.errorf("the text is cut off")
+	}
+	c := r.s[r.pos+1]
+	r.pos += 2
+	switch c {
+	case 'b':
+		return append(b, '\b'), nil
+	case 'f':
+		return append(b, '\f'), nil
+	case 'n':
+		return append(b, '\n'), nil
+	case 'r':
+		return append(b, '\r'), nil
+	case 't':
+		return append(b, '\t'), nil
+	case 'u':
+		u, ok := r.hex4(r.pos)
+		if !ok {
+			return append(b, `\u`...), nil
+		}
+		r.pos += 4
+		if utf16.IsSurrogate(u) && strings.HasPrefix(r.s[r.pos:], `\u`) {
+			if low, ok := r.hex4(r.pos + 2); ok {
+				if full := utf16.DecodeRune(u, low); full != utf8.RuneError {
+					r.pos += 6
+					return utf8.AppendRune(b, full), nil
+				}
+			}
+		}
+		return utf8.AppendRune(b, u), nil
+	case '\n':
+		return b, nil // JavaScript's line continuation
+	}
+	return append(b, c), nil
+}
+
+func (r *jsonReader) hex4(at int) (rune, bool) {
+	if at+4 > len(r.s) {
+		return 0, false
+	}
+	u, err := strconv.ParseUint(r.s[at:at+4], 16, 16)
+	return rune(u), err == nil
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$'
+}

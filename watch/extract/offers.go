@@ -1,0 +1,297 @@
+package extract
+
+import (
+	"cmp"
+	"html"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lastlook/lastlook/watch/price"
+)
+
+// quote is an amount as it is stated, with its currency.
+type quote struct {
+	amount   fact
+	currency fact
+	money    price.Money
+	err      error  // why the two are no money
+	tax      string // "true" or "false" if it is said whether tax is included
+}
+
+// offer is one way to get the product.
+type offer struct {
+	where  string
+	quotes []quote // what it costs; several if the page contradicts itself
+	avail  []fact
+	used   bool
+	// What tells it from other offers of the product.
+	name, sku   fact
+	url, seller string
+	// of is the aggregate that it is part of, nil if it stands alone.
+	of *aggregate
+	// said keeps what else is stated: list price, tax.
+	said []said
+}
+
+// said is a fact under its name.
+type said struct {
+	name string
+	fact fact
+}
+
+// aggregate is an AggregateOffer: the range of what its offers cost.
+type aggregate struct {
+	low, high *quote
+	avail     []fact
+	dropped   bool // some of its members do not count
+}
+
+// collector gathers the offers of one product.
+type collector struct {
+	g          *graph
+	seen       map[*value]bool
+	offers     []*offer
+	aggregates []*aggregate
+}
+
+// origin is what an offer takes over from where it stands.
+type origin struct {
+	where     string
+	currency  fact
+	name, sku fact // of the variant
+	url       string
+	of        *aggregate
+	depth     int
+}
+
+const maxNesting = 8
+
+func (g *graph) collect(p *product) *collector {
+	c := &collector{g: g, seen: map[*value]bool{}}
+	for _, n := range p.nodes {
+		if isOffer(typesOf(n.v)) {
+			continue // it stands for a product that nothing else states
+		}
+		c.product(n.v, origin{where: n.where})
+	}
+	for _, o := range p.offers {
+		c.offer(o.v, origin{where: o.where})
+	}
+	return c
+}
+
+// product gathers the offers of a product and of its variants.
+func (c *collector) product(v *value, from origin) {
+	v = c.g.resolve(v)
+	if v.kind != object || c.seen[v] || from.depth > maxNesting {
+		return
+	}
+	c.seen[v] = true
+	from.depth++
+	from.name, from.sku, from.url = nameOf(v, from.where), skuOf(v, from.where), link(v.get("url"))
+	c.all(v.get("offers"), from, ".offers", c.offer)
+	from.name, from.sku, from.url = fact{}, fact{}, ""
+	c.all(v.get("hasVariant"), from, ".hasVariant", c.product)
+}
+
+// all calls one with each item of a value, and where it stands.
+func (c *collector) all(v *value, from origin, name string, one func(*value, origin)) {
+	if v == nil {
+		return
+	}
+	from.where += name
+	if v.kind != list {
+		one(v, from)
+		return
+	}
+	where := from.where
+	for i, item := range each(v) {
+		from.where = where + "[" + strconv.Itoa(i) + "]"
+		one(item, from)
+	}
+}
+
+// offer gathers an offer, or those of an aggregate.
+func (c *collector) offer(v *value, from origin) {
+	v = c.g.resolve(v)
+	if v.kind != object || c.seen[v] || from.depth > maxNesting || containsAny(typesOf(v), []string{"demand"}) {
+		return
+	}
+	c.seen[v] = true
+	from.depth++
+	if cur := scalar(v.get("priceCurrency")); cur != "" {
+		from.currency = fact{cur, from.where + ".priceCurrency"}
+	}
+	low, high, parts := v.get("lowPrice"), v.get("highPrice"), v.get("offers")
+	if low != nil || parts != nil {
+		a := &aggregate{low: one(low, from, ".lowPrice"), high: one(high, from, ".highPrice"), avail: facts(v, "availability", from.where)}
+		c.aggregates = append(c.aggregates, a)
+		from.of = a
+		c.all(parts, from, ".offers", c.offer)
+		from.of = nil
+		if v.get("price") == nil && v.get("priceSpecification") == nil {
+			return
+		}
+	}
+	if leased(v) {
+		return
+	}
+	o := &offer{
+		where: from.where, of: from.of, avail: facts(v, "availability", from.where), used: isUsed(v),
+		name: cmp.Or(nameOf(v, from.where), from.name), sku: cmp.Or(skuOf(v, from.where), from.sku), url: cmp.Or(link(v.get("url")), from.url),
+		seller: cmp.Or(scalar(v.get("seller").get("name")), scalar(v.get("offeredBy").get("name"))),
+	}
+	o.quotes = quotes(v.get("price"), from, ".price")
+	c.all(v.get("priceSpecification"), from, ".priceSpecification", o.specification)
+	o.dedupe()
+	c.offers = append(c.offers, o)
+}
+
+// specification adds what a PriceSpecification says: the price, if it is one
+// that anybody can pay for the whole thing.
+func (o *offer) specification(v *value, from origin) {
+	if cur := scalar(v.get("priceCurrency")); cur != "" {
+		from.currency = fact{cur, from.where + ".priceCurrency"}
+	}
+	got := quotes(v.get("price"), from, ".price")
+	if len(got) == 0 {
+		return
+	}
+	if name := specificationKind(v); name != "" {
+		o.said = append(o.said, said{name, got[0].amount})
+		return
+	}
+	if tax := strings.ToLower(scalar(v.get("valueAddedTaxIncluded"))); tax != "" {
+		o.said = append(o.said, said{FactTaxIncluded, fact{tax, from.where + ".valueAddedTaxIncluded"}})
+		for i := range got {
+			got[i].tax = tax
+		}
+	}
+	o.quotes = append(o.quotes, got...)
+}
+
+// specificationKind says what a specification's price is, if not the price.
+func specificationKind(v *value) string {
+	kind := strings.ToLower(term(scalar(v.get("priceType"))))
+	types := typesOf(v)
+	switch {
+	case kind == "listprice", kind == "msrp", kind == "srp", kind == "strikethroughprice", kind == "regularprice":
+		return FactListPrice
+	case kind == "minimumadvertisedprice", kind == "invoiceprice":
+		return FactOtherPrice
+	case v.get("validForMemberTier") != nil, scalar(v.get("membershipPointsEarned")) != "" && scalar(v.get("price")) == "":
+		return FactMemberPrice
+	case containsAny(types, []string{"deliverychargespecification", "paymentchargespecification"}):
+		return FactOtherPrice
+	case v.get("priceComponentType") != nil, v.get("billingDuration") != nil, v.get("billingIncrement") != nil:
+		return FactInstalment
+	case perUnit(v):
+		return FactUnitPrice
+	case moreThanOne(v.get("eligibleQuantity").get("minValue")):
+		return FactQuantityPrice
+	}
+	return ""
+}
+
+// perUnit reports whether a price is for a measure, not for the item. With a
+// valueReference the quantity is the item's, and the price its own
+// (https://developers.google.com/search/docs/appearance/structured-data/merchant-listing).
+func perUnit(v *value) bool {
+	q := v.get("referenceQuantity")
+	return q != nil && q.kind == object && q.get("valueReference") == nil
+}
+
+func moreThanOne(v *value) bool {
+	d, err := price.ParseMachine(scalar(v))
+	return err == nil && d.Cmp(d.One()) > 0
+}
+
+// leased reports whether an offer lends the product instead of selling it
+// (http://purl.org/goodrelations/v1#LeaseOut).
+func leased(v *value) bool {
+	f := strings.ToLower(link(v.get("businessFunction")))
+	return strings.HasSuffix(f, "leaseout") || strings.HasSuffix(f, "repair") || strings.HasSuffix(f, "maintain")
+}
+
+func isUsed(v *value) bool {
+	c := strings.ToLower(term(link(v.get("itemCondition"))))
+	return strings.HasSuffix(c, "condition") && c != "newcondition" || c == "used" || c == "refurbished" || c == "damaged"
+}
+
+// dedupe leaves one quote of each amount. What is stated without tax beside a
+// price with it is not what is paid.
+func (o *offer) dedupe() {
+	if slices.ContainsFunc(o.quotes, func(q quote) bool { return q.tax == "true" }) {
+		o.quotes = slices.DeleteFunc(o.quotes, func(q quote) bool { return q.tax == "false" })
+	}
+	seen := map[string]bool{}
+	kept := o.quotes[:0]
+	for _, q := range o.quotes {
+		if k := q.key(); !seen[k] {
+			seen[k] = true
+			kept = append(kept, q)
+		}
+	}
+	o.quotes = kept
+}
+
+// key is equal for quotes that say the same.
+func (q *quote) key() string {
+	if q.err != nil {
+		return "?" + q.amount.text + " " + q.currency.text
+	}
+	return q.money.Amount().Trim(0).String() + " " + q.money.Currency()
+}
+
+// maxQuotes bounds what is taken from one property: one is usual, two make it
+// ambiguous.
+const maxQuotes = 16
+
+// quotes reads each amount that a value states.
+func quotes(v *value, from origin, name string) (out []quote) {
+	for s := range scalars(v) {
+		q := quote{amount: fact{s, from.where + name}, currency: from.currency}
+		q.money, q.err = price.Machine(s, from.currency.text)
+		if from.currency.text == "" {
+			q.err = errNoCurrency
+		}
+		if out = append(out, q); len(out) == maxQuotes {
+			break
+		}
+	}
+	return out
+}
+
+// one returns the quote that a value states; nil if it states none.
+func one(v *value, from origin, name string) *quote {
+	for _, q := range quotes(v, from, name) {
+		return &q
+	}
+	return nil
+}
+
+func facts(v *value, key, where string) (out []fact) {
+	for _, x := range each(v.get(key)) {
+		if s := link(x); s != "" && len(out) < maxQuotes {
+			out = append(out, fact{s, where + "." + key})
+		}
+	}
+	return out
+}
+
+func nameOf(v *value, where string) fact {
+	if s := scalar(v.get("name")); s != "" {
+		return fact{collapse(html.UnescapeString(s)), where + ".name"}
+	}
+	return fact{}
+}
+
+func skuOf(v *value, where string) fact {
+	for _, k := range []string{"sku", "gtin13", "gtin", "gtin14", "gtin12", "gtin8", "mpn", "productID"} {
+		if s := scalar(v.get(k)); s != "" {
+			return fact{s, where + "." + k}
+		}
+	}
+	return fact{}
+}

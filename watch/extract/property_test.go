@@ -1,0 +1,136 @@
+package extract_test
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/extract"
+	"github.com/lastlook/lastlook/watch/price"
+)
+
+var unicodeEscape = regexp.MustCompile(`\\u[0-9a-fA-F]{4}`)
+
+// plain is what a page's source says, whatever it is escaped for.
+func plain(source string) string {
+	s := strings.ReplaceAll(html.UnescapeString(source), "\\\n", "")
+	s = unicodeEscape.ReplaceAllStringFunc(s, func(e string) string {
+		u, _ := strconv.ParseUint(e[2:], 16, 16)
+		return string(rune(u))
+	})
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, `\`, "")), " ")
+}
+
+// checkStands fails if the price or its currency is not what the evidence says,
+// or the evidence does not stand in the page.
+func checkStands(t interface{ Fatalf(string, ...any) }, source string, o watch.Observation) {
+	if o.Price.IsZero() {
+		return
+	}
+	amount, code := fact(o, extract.FactPrice), fact(o, extract.FactCurrency)
+	m, err := price.Machine(amount, code)
+	if c, ok := m.Cmp(o.Price); err != nil || !ok || c != 0 {
+		t.Fatalf("the price %s is not what the evidence %q %q says", o.Price, amount, code)
+	}
+	page := plain(source)
+	if !strings.Contains(page, amount) || !strings.Contains(page, code) {
+		t.Fatalf("%q %q does not stand in the page:\n%s", amount, code, source)
+	}
+}
+
+// TestDecoys builds pages of one product with one price, in a random shape, and
+// puts other prices everywhere around it. Only the product's may come out, or
+// none; and none if its offers contradict each other.
+func TestDecoys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(name string, s ...string) string { return rapid.SampledFrom(s).Draw(t, name) }
+		next := 100
+		decoy := func() string { // a price that must not come out
+			next++
+			return fmt.Sprintf(`{"@type":"Offer","price":"%d.00","priceCurrency":"EUR","availability":"InStock"}`, next)
+		}
+		amount := fmt.Sprintf("%d.%02d", rapid.IntRange(1, 99).Draw(t, "whole"), rapid.IntRange(0, 99).Draw(t, "cents"))
+		second := rapid.IntRange(0, 4).Draw(t, "second") == 0
+		stated := pick("amount", `"`+amount+`"`, amount, `{"@value":"`+amount+`"}`, `["`+amount+`"]`)
+		offer := pick("offer", `{"@type":"Offer","price":%s,"priceCurrency":"EUR"}`, `[{"price":%s,"priceCurrency":"EUR",},]`,
+			`[[{"@type":"http://schema.org/Offer","price":%s,"priceCurrency":"eur"}]]`, `{"@type":"AggregateOffer","lowPrice":%s,"priceCurrency":"EUR"}`,
+			`{"priceSpecification":[{"price":"9999","priceCurrency":"EUR","priceType":"ListPrice"},{"price":%s,"priceCurrency":"EUR"}]}`,
+			`{"@type":"AggregateOffer","priceCurrency":"EUR","offers":[{"price":%s}]}`)
+		offer = fmt.Sprintf(offer, stated)
+		if second {
+			offer = "[" + offer + "," + decoy() + "]"
+		}
+		var product strings.Builder
+		product.WriteString(`{"@type":"Product","name":"The thing","offers":` + offer)
+		for range rapid.IntRange(0, 3).Draw(t, "inside") {
+			product.WriteString(`,"` + pick("relation", "isRelatedTo", "isSimilarTo", "isAccessoryOrSparePartFor", "subjectOf", "hasPart", "additionalProperty") +
+				`":{"@type":"Product","name":"Other","offers":` + decoy() + `}`)
+		}
+		product.WriteString("}")
+		block := fmt.Sprintf(pick("block", `%s`, `[%s]`, `{"@context":"https://schema.org","@graph":[%s]}`, `<!-- %s -->`,
+			`{"@type":"ItemPage","mainEntity":%s}`, "/*<![CDATA[*/%s/*]]>*/", `{"@type":"Organization"}%s`), product.String())
+		blocks := []string{block}
+		for range rapid.IntRange(0, 3).Draw(t, "beside") {
+			b := fmt.Sprintf(pick("other", `{"@type":"ItemList","itemListElement":[{"@type":"ListItem","item":{"@type":"Product","name":"Listed","offers":%s}}]}`,
+				`{"@type":"Review","itemReviewed":{"@type":"Product","offers":%s}}`, `{"@type":"Organization","makesOffer":%s}`,
+				`{"broken": %s, "x": {{y}}}`, `{"@type":"FAQPage","mainEntity":[{"@type":"Question","about":%s}]}`), decoy())
+			at := rapid.IntRange(0, len(blocks)).Draw(t, "at")
+			blocks = append(blocks[:at], append([]string{b}, blocks[at:]...)...)
+		}
+		page := ld(blocks...)
+		o, err := extract.Observe(t.Context(), extract.Page{URL: "https://shop.example/p", Body: []byte(page)})
+		want := amount + " EUR"
+		if second {
+			want = ""
+		}
+		if err != nil || o.Price.String() != want {
+			t.Fatalf("got %q (%v), want %q\n%s\n%+v", o.Price, err, want, page, o.Evidence)
+		}
+		checkStands(t, page, o)
+	})
+}
+
+func FuzzObserve(f *testing.F) {
+	for _, c := range readCorpus(f) {
+		f.Add([]byte(c.Input), "text/html; charset=utf-8", c.Ctx.URL)
+	}
+	files, err := filepath.Glob("testdata/pages/*.html")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no pages", err)
+	}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body, "text/html", "https://fernhill.example/products/merino-crew-tee?variant=403")
+	}
+	f.Add([]byte("\xfe\xff\x00<"), "text/html; charset=utf-16", "::")
+	f.Fuzz(func(t *testing.T, body []byte, contentType, url string) {
+		d, err := extract.Parse(t.Context(), extract.Page{URL: url, ContentType: contentType, Body: body, Hint: extract.Hint{Currency: "EUR", SKU: "A"}})
+		if err != nil {
+			return
+		}
+		o, err := d.Product(t.Context())
+		if err != nil {
+			if _, ok := errors.AsType[*extract.NoOfferError](err); !ok && !errors.Is(err, extract.ErrNotProduct) {
+				t.Errorf("an error of no kind: %v", err)
+			}
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Errorf("an error of several lines: %q", err)
+			}
+			return
+		}
+		checkStands(t, d.HTML(), o)
+		hasEvidence(t, o)
+	})
+}
