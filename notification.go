@@ -14,6 +14,8 @@ const (
 	MaxPayload = 64 << 10
 	// MaxKeyPart bounds each part of a [Key] and a lane, in bytes.
 	MaxKeyPart = 512
+	// MaxEpisode bounds an episode's number, either way.
+	MaxEpisode = 1 << 62
 	// MaxTrace bounds an item's trace context, in bytes.
 	MaxTrace = 512
 	// DefaultExpiry is how long a row may live if the item does not say.
@@ -182,6 +184,9 @@ func (it *Item) fill(now time.Time) error {
 	}
 	if it.Priority < PriorityLow || it.Priority > PriorityHigh {
 		return fmt.Errorf("%w: priority %d of %s is outside %d to %d", ErrInvalid, it.Priority, it.Key, PriorityLow, PriorityHigh)
+	}
+	if it.Episode > MaxEpisode || it.Episode < -MaxEpisode {
+		return fmt.Errorf("%w: episode %d of %s: number episodes from 1, per key", ErrInvalid, it.Episode, it.Key)
 	}
 	if it.Due.IsZero() {
 		it.Due = now

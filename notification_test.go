@@ -52,6 +52,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"broken detection":   {t0, item(func(it *lastlook.Item) { it.Detection = json.RawMessage(`{`) }), lastlook.ErrInvalid},
 		"payload too large":  {t0, item(func(it *lastlook.Item) { it.Detection = big }), lastlook.ErrPayloadTooLarge},
 		"priority":           {t0, item(func(it *lastlook.Item) { it.Priority = 9 }), lastlook.ErrInvalid},
+		"episode":            {t0, item(func(it *lastlook.Item) { it.Episode = lastlook.MaxEpisode + 1 }), lastlook.ErrInvalid},
 		"expired":            {t0, item(func(it *lastlook.Item) { it.ExpiresAt = t0 }), lastlook.ErrInvalid},
 		"negative TTL":       {t0, item(func(it *lastlook.Item) { it.TTL = -time.Hour }), lastlook.ErrInvalid},
 		"due at year 0":      {t0, item(func(it *lastlook.Item) { it.Due = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC) }), lastlook.ErrClock},

@@ -25,19 +25,24 @@ type Store interface {
 	// Results are in the order of items.
 	Enqueue(ctx context.Context, now time.Time, items []Item) ([]EnqueueResult, error)
 
-	// Lanes lists the lanes of the given topics and channels that have live
-	// rows which are not under a living claim.
+	// Lanes lists the lanes of the given topics and channels that have pending
+	// or retry rows which are not under a living claim. A row that no claim will
+	// take, since its attempts are used up, shows as well, until it is swept.
 	Lanes(ctx context.Context, q LaneQuery) ([]LaneState, error)
 
-	// Claim takes up to N due rows from each lane, highest due first: pending
-	// and retry rows without a living lease whose attempts are below the cap.
-	// Each becomes pending under the token and a lease of its own, its attempt
-	// count raised by one; the key's marks get the token. It returns them with
-	// their key rows, in the order of ids.
+	// Claim takes up to N due rows from each lane, longest due first, ties by
+	// id: pending and retry rows without a living lease whose attempts are
+	// below the cap, expired ones included. Each becomes pending under the token
+	// and a lease of its own, its attempt count raised by one; the key's marks
+	// get the token. It returns them with their key rows, in the order of ids.
 	Claim(ctx context.Context, r ClaimRequest) ([]Row, error)
 
 	// Apply makes each change whose fence holds, all in one transaction, and
-	// reports which did. A change that ends a row also writes its outcome,
+	// reports which did. A row has at most one change in a call. A zero token
+	// never matches. A store may refuse the whole call with [ErrIllegal] or
+	// [ErrWindowBackwards] if a change is none that a [Row] would make. Times
+	// written are the changes' own; now counts for the rows that marks become.
+	// A change that ends a row also writes its outcome,
 	// deletes the marks that carry the row's token, and turns what marks are
 	// left into one new row, with the last mark's detection, due at
 	// [ReviveDue].

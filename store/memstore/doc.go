@@ -1,7 +1,7 @@
-// Package memstore keeps the outbox in memory: for tests, and as the oracle
-// that [github.com/lastlook/lastlook/store/storetest] compares other stores
-// with. It keeps nothing when the process ends.
+// Package memstore keeps the outbox in memory, for tests: it keeps nothing when
+// the process ends. It needs nothing but the standard library, and time is
+// whatever its caller says, so a test runs days in milliseconds.
 //
-// It is written to be obviously right rather than fast: maps under one mutex,
-// every method a single critical section, no index.
+// It is the very model that other stores are compared with, see
+// [github.com/lastlook/lastlook/store/storetest].
 package memstore

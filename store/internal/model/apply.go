@@ -1,4 +1,4 @@
-package memstore
+package model
 
 import (
 	"bytes"
@@ -110,7 +110,6 @@ func (s *Store) applyKey(k *keyRow, c *lastlook.Change) {
 	}
 	if c.Ends() {
 		k.Last = lastlook.End{ID: c.ID, State: c.To, Reason: c.Reason, At: c.At}
-		k.used = c.At
 	}
 }
 
@@ -137,7 +136,6 @@ func (s *Store) revive(now time.Time, k *keyRow) (lastlook.ID, bool) {
 		return 0, false
 	}
 	s.endMarks(k, lastlook.Token{}, true)
-	k.used = lastlook.Micro(now)
 	r := s.insert(now, k, last.item, lastlook.ReviveDue(now, last.item.Due, k.KeyRow))
 	return r.id, true
 }

@@ -1,4 +1,4 @@
-package memstore
+package model
 
 import (
 	"bytes"

@@ -1,4 +1,8 @@
-package memstore
+// Package model is a store that is written to be obviously right rather than
+// fast: maps under one mutex, every method a single critical section, no index.
+// It is what storetest compares other stores with, and what memstore gives to
+// tests. It is internal so that nobody opens one with a planted mistake.
+package model
 
 import (
 	"bytes"
@@ -12,7 +16,6 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
-	"github.com/lastlook/lastlook/store/internal/planted"
 )
 
 var _ lastlook.Store = (*Store)(nil)
@@ -21,7 +24,7 @@ var _ lastlook.Store = (*Store)(nil)
 // method is atomic. Make one with [New].
 type Store struct {
 	mu    sync.Mutex
-	plant planted.Faults
+	plant Faults
 
 	keys  map[lastlook.Key]*keyRow
 	live  map[lastlook.ID]*row
@@ -48,7 +51,7 @@ func New() *Store {
 
 // NewPlanted returns a store that makes the given mistakes, and what to call
 // where its process would die. It is for storetest alone.
-func NewPlanted(f planted.Faults) (s *Store, crash func()) {
+func NewPlanted(f Faults) (s *Store, crash func()) {
 	s = New()
 	s.plant = f
 	return s, s.crash
@@ -58,8 +61,6 @@ func NewPlanted(f planted.Faults) (s *Store, crash func()) {
 type keyRow struct {
 	lastlook.KeyRow
 	key lastlook.Key
-	// used is when the key last got a row or a mark, or ended one.
-	used time.Time
 }
 
 // row is a notification, live or ended.
@@ -154,7 +155,7 @@ func (s *Store) standing(k lastlook.Key) lastlook.Standing {
 func (s *Store) admit(now time.Time, it lastlook.Item, adm *lastlook.Admission) (undo func()) {
 	switch adm.Status {
 	case lastlook.Inserted:
-		k, undoKey := s.touchKey(now, it.Key)
+		k, undoKey := s.keyOf(it.Key)
 		if adm.ClearTold {
 			k.Told, k.ToldBy, k.ToldAt = lastlook.Window{}, 0, time.Time{}
 		}
@@ -162,7 +163,7 @@ func (s *Store) admit(now time.Time, it lastlook.Item, adm *lastlook.Admission) 
 		adm.ID = r.id
 		return func() { delete(s.live, r.id); undoKey() }
 	case lastlook.Marked:
-		k, undoKey := s.touchKey(now, it.Key)
+		k, undoKey := s.keyOf(it.Key)
 		s.marks = append(s.marks, &mark{key: k, item: it})
 		return func() { s.marks = s.marks[:len(s.marks)-1]; undoKey() }
 	default:
@@ -170,8 +171,8 @@ func (s *Store) admit(now time.Time, it lastlook.Item, adm *lastlook.Admission) 
 	}
 }
 
-// touchKey returns the key's row, made if need be.
-func (s *Store) touchKey(now time.Time, key lastlook.Key) (k *keyRow, undo func()) {
+// keyOf returns the key's row, made if need be.
+func (s *Store) keyOf(key lastlook.Key) (k *keyRow, undo func()) {
 	k = s.keys[key]
 	if k == nil {
 		s.lastKey++
@@ -182,7 +183,6 @@ func (s *Store) touchKey(now time.Time, key lastlook.Key) (k *keyRow, undo func(
 		old := *k
 		undo = func() { *k = old }
 	}
-	k.used = lastlook.Micro(now)
 	return k, undo
 }
 
@@ -236,6 +236,21 @@ func (s *Store) settle() {
 		f()
 	}
 	s.deferred = nil
+}
+
+// AddMark leaves a mark on a key that has had a row. The model's own
+// transactions leave none without a live row; those of other stores may, and
+// the sweep makes a row of it.
+func AddMark(s *Store, now time.Time, it lastlook.Item) error {
+	p, err := lastlook.Prepare(now, []lastlook.Item{it})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, _ := s.keyOf(it.Key)
+	s.marks = append(s.marks, &mark{key: k, item: p[0].Item})
+	return nil
 }
 
 // crash drops what a planted fault keeps in the process's memory only. An

@@ -1,4 +1,4 @@
-package memstore
+package model
 
 import (
 	"bytes"
@@ -91,6 +91,7 @@ func selects(q lastlook.Query, r *row) bool {
 
 // Stats implements [lastlook.Store].
 func (s *Store) Stats(ctx context.Context, now, since time.Time) (lastlook.Stats, error) {
+	since = lastlook.Micro(since)
 	end, err := s.begin(ctx)
 	if err != nil {
 		return lastlook.Stats{}, err

@@ -1,4 +1,4 @@
-package memstore
+package model
 
 import (
 	"context"
@@ -102,7 +102,7 @@ func (s *Store) Prune(ctx context.Context, req lastlook.PruneRequest) (lastlook.
 // idle reports whether nothing needs the key row any more.
 func (s *Store) idle(k *keyRow, before time.Time) bool {
 	endless := k.Told.Policy == "once" || k.Told.Policy == "episodes"
-	if endless || !k.used.Before(before) {
+	if endless || !k.Last.At.Before(before) || !k.ToldAt.Before(before) {
 		return false
 	}
 	for _, r := range s.ended {
