@@ -6,7 +6,7 @@
 -- The tables are not STRICT: a file with one STRICT table cannot be opened at
 -- all by SQLite before 3.37, and applications may use any driver from 3.35.
 -- The upper bounds of the checks do the same work: text and blobs sort after
--- every number.
+-- every number. (9e18 stands for "any integer".)
 --
 -- Each statement ends with a semicolon at the end of a line; the migrator runs
 -- them one by one, since not every driver runs several at once.
@@ -28,23 +28,24 @@ CREATE TABLE lastlook_keys (
     subject     TEXT    NOT NULL CHECK (subject <> ''),
     recipient   TEXT    NOT NULL CHECK (recipient <> ''),
     channel     TEXT    NOT NULL CHECK (channel <> ''),
-    seq         INTEGER NOT NULL DEFAULT 0 CHECK (seq BETWEEN 0 AND 9223372036854775807),
+    seq         INTEGER NOT NULL DEFAULT 0 CHECK (seq BETWEEN 0 AND 9e18),
     told_policy TEXT    NOT NULL DEFAULT '',
-    told_start  INTEGER NOT NULL DEFAULT 0 CHECK (told_start <= 9223372036854775807),
-    told_by     INTEGER NOT NULL DEFAULT 0 CHECK (told_by BETWEEN 0 AND 9223372036854775807),
+    told_start  INTEGER NOT NULL DEFAULT 0 CHECK (told_start <= 9e18),
+    told_by     INTEGER NOT NULL DEFAULT 0 CHECK (told_by BETWEEN 0 AND 9e18),
     told_at     INTEGER          CHECK (told_at BETWEEN 0 AND 253402300799999999),
-    last_id     INTEGER NOT NULL DEFAULT 0 CHECK (last_id BETWEEN 0 AND 9223372036854775807),
+    last_id     INTEGER NOT NULL DEFAULT 0 CHECK (last_id BETWEEN 0 AND 9e18),
     last_state  INTEGER NOT NULL DEFAULT 0 CHECK (last_state IN (0, 4, 5, 6)),
     last_reason TEXT    NOT NULL DEFAULT '',
     last_at     INTEGER          CHECK (last_at BETWEEN 0 AND 253402300799999999),
-    failures    INTEGER NOT NULL DEFAULT 0 CHECK (failures BETWEEN 0 AND 9223372036854775807),
+    failures    INTEGER NOT NULL DEFAULT 0 CHECK (failures BETWEEN 0 AND 9e18),
     baseline_at INTEGER          CHECK (baseline_at BETWEEN 0 AND 253402300799999999),
     baseline    TEXT,
     maybe       TEXT,
-    UNIQUE (topic, subject, recipient, channel),
     CHECK (told_policy <> '' OR told_start = 0),
     CHECK ((baseline IS NULL) = (baseline_at IS NULL))
 );
+
+CREATE UNIQUE INDEX lastlook_keys_parts ON lastlook_keys (topic, subject, recipient, channel);
 
 -- "What was told to this recipient?", without a scan.
 CREATE INDEX lastlook_keys_recipient ON lastlook_keys (recipient);
@@ -53,12 +54,13 @@ CREATE INDEX lastlook_keys_recipient ON lastlook_keys (recipient);
 -- since an id that comes back would break the fences.
 CREATE TABLE lastlook_notifications (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    key_id     INTEGER NOT NULL CHECK (key_id BETWEEN 1 AND 9223372036854775807),
-    lane_id    INTEGER NOT NULL CHECK (lane_id BETWEEN 1 AND 9223372036854775807),
+    key_id     INTEGER NOT NULL CHECK (key_id BETWEEN 1 AND 9e18),
+    lane_id    INTEGER NOT NULL CHECK (lane_id BETWEEN 1 AND 9e18),
     created_at INTEGER NOT NULL CHECK (created_at BETWEEN 0 AND 253402300799999999),
     expires_at INTEGER NOT NULL CHECK (expires_at BETWEEN 0 AND 253402300799999999),
-    episode    INTEGER NOT NULL DEFAULT 0 CHECK (episode <= 9223372036854775807),
-    retry_of   INTEGER NOT NULL DEFAULT 0 CHECK (retry_of BETWEEN 0 AND 9223372036854775807),
+    episode    INTEGER NOT NULL DEFAULT 0 CHECK (episode <= 9e18),
+    retry_of   INTEGER NOT NULL DEFAULT 0 CHECK (retry_of BETWEEN 0 AND 9e18),
+    may_repeat INTEGER NOT NULL DEFAULT 0 CHECK (may_repeat IN (0, 1)),
     trace      TEXT    NOT NULL DEFAULT '',
     detection  TEXT    NOT NULL
 );
@@ -70,12 +72,12 @@ CREATE INDEX lastlook_notifications_key ON lastlook_notifications (key_id);
 -- sending, write nothing but the row.
 CREATE TABLE lastlook_live (
     id            INTEGER PRIMARY KEY,
-    key_id        INTEGER NOT NULL UNIQUE,
-    lane_id       INTEGER NOT NULL CHECK (lane_id BETWEEN 1 AND 9223372036854775807),
+    key_id        INTEGER NOT NULL,
+    lane_id       INTEGER NOT NULL CHECK (lane_id BETWEEN 1 AND 9e18),
     state         INTEGER NOT NULL CHECK (state IN (1, 2, 3)),
     due           INTEGER NOT NULL CHECK (due BETWEEN 0 AND 253402300799999999),
     expires_at    INTEGER NOT NULL CHECK (expires_at BETWEEN 0 AND 253402300799999999),
-    attempt       INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 9223372036854775807),
+    attempt       INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 9e18),
     lease         INTEGER          CHECK (lease BETWEEN 0 AND 253402300799999999),
     token         BLOB             CHECK (length(token) = 16),
     -- What is being told; in state sending only.
@@ -91,6 +93,8 @@ CREATE TABLE lastlook_live (
     CHECK ((state = 2) = (asserted IS NOT NULL)),
     CHECK (CASE state WHEN 2 THEN token IS NOT NULL WHEN 3 THEN token IS NULL ELSE 1 END)
 );
+
+CREATE UNIQUE INDEX lastlook_live_key ON lastlook_live (key_id);
 
 -- What is due in a lane, in order.
 CREATE INDEX lastlook_live_due ON lastlook_live (lane_id, due);
@@ -118,7 +122,7 @@ CREATE TABLE lastlook_outcomes (
     lane_id       INTEGER NOT NULL,
     state         INTEGER NOT NULL CHECK (state IN (4, 5, 6)),
     ended_at      INTEGER NOT NULL CHECK (ended_at BETWEEN 0 AND 253402300799999999),
-    attempt       INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 9223372036854775807),
+    attempt       INTEGER NOT NULL CHECK (attempt BETWEEN 0 AND 9e18),
     reason        TEXT    NOT NULL CHECK ((state = 4) = (reason = '')),
     looked_at     INTEGER,
     window_policy TEXT,
@@ -136,12 +140,12 @@ CREATE INDEX lastlook_outcomes_ended ON lastlook_outcomes (ended_at, state, reas
 -- Edges that met a live row (G8). token is the claim that has read the mark.
 CREATE TABLE lastlook_marks (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    key_id     INTEGER NOT NULL CHECK (key_id BETWEEN 1 AND 9223372036854775807),
-    lane_id    INTEGER NOT NULL CHECK (lane_id BETWEEN 1 AND 9223372036854775807),
+    key_id     INTEGER NOT NULL CHECK (key_id BETWEEN 1 AND 9e18),
+    lane_id    INTEGER NOT NULL CHECK (lane_id BETWEEN 1 AND 9e18),
     created_at INTEGER NOT NULL CHECK (created_at BETWEEN 0 AND 253402300799999999),
     due        INTEGER NOT NULL CHECK (due BETWEEN 0 AND 253402300799999999),
     expires_at INTEGER NOT NULL CHECK (expires_at BETWEEN 0 AND 253402300799999999),
-    episode    INTEGER NOT NULL DEFAULT 0 CHECK (episode <= 9223372036854775807),
+    episode    INTEGER NOT NULL DEFAULT 0 CHECK (episode <= 9e18),
     token      BLOB             CHECK (length(token) = 16),
     trace      TEXT    NOT NULL DEFAULT '',
     detection  TEXT    NOT NULL

@@ -1,0 +1,44 @@
+-- Lanes and Claim.
+
+-- name: lanes
+-- Every lane with the earliest due time among its pending and retry rows that
+-- are under no living claim; NULL if it has none. Claimed rows stay in the
+-- index: those in flight are few.
+SELECT a.id, a.topic, a.channel, a.lane, a.priority, (
+    SELECT l.due FROM lastlook_live l
+    WHERE l.lane_id = a.id AND (l.lease IS NULL OR l.lease <= ?) AND l.state <> 2
+    ORDER BY l.due, l.id LIMIT 1)
+FROM lastlook_lanes a
+ORDER BY a.topic, a.channel, a.lane, a.priority DESC;
+
+-- name: claim_lane
+-- The rows of one lane that may be claimed, with all that the core wants to
+-- know of them. The transaction holds the write lock, so that what is read
+-- here still holds when claim_rows writes.
+SELECT {row_columns}
+FROM lastlook_live l
+CROSS JOIN lastlook_notifications n ON n.id = l.id
+CROSS JOIN lastlook_keys k ON k.id = l.key_id
+LEFT JOIN lastlook_muted m ON m.recipient = k.recipient AND m.channel = k.channel
+WHERE l.lane_id = ? AND l.due <= ? AND l.state <> 2 AND (l.lease IS NULL OR l.lease <= ?) AND l.attempt < ?
+ORDER BY l.due, l.id
+LIMIT ?;
+
+-- name: claim_rows
+-- Claims rows. Nothing that an index holds is written.
+WITH v(id, lease) AS (VALUES (?, ?)...)
+UPDATE lastlook_live AS l SET state = 1, token = ?, lease = v.lease, attempt = l.attempt + 1
+FROM v WHERE l.id = v.id;
+
+-- name: claim_marks
+-- The claim has read these keys' marks: its look is newer than they are.
+UPDATE lastlook_marks SET token = ?
+WHERE key_id IN (VALUES (?)...);
+
+-- name: claim_record
+-- Where the sweep finds the claim's rows once its lease has passed.
+INSERT INTO lastlook_claims (lease, token, ids) VALUES (?, ?, ?);
+
+-- name: marks_any
+-- Whether there are marks at all: usually not.
+SELECT EXISTS (SELECT 1 FROM lastlook_marks);

@@ -1,0 +1,4 @@
+package sqlite
+
+// KeyRowsQuery is the statement of KeyRowsTx.
+const KeyRowsQuery = keyRows
