@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test cover
+CI_TARGETS := deps lint generate-check test cover mutants
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -43,6 +43,10 @@ else
 	@rm -f $(PROFILE)
 	@$(GATE) test -cover $(PROFILE) $(MODULES)
 endif
+
+.PHONY: mutants
+mutants: ## Plant mistakes in the stores; the conformance suite must notice each.
+	@go test -count=1 -run TestMutants ./store/sqlite ./store/storetest
 
 .PHONY: cover
 cover: $(GATE) ## Print coverage by package; the root and the SQLite store have a floor of 85 %.

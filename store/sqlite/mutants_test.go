@@ -1,3 +1,8 @@
+//go:build !race
+
+// Planting mistakes tests the suite, mostly in one goroutine: `make mutants`
+// runs it, without the race detector, which would find nothing and take long.
+
 package sqlite_test
 
 import (
@@ -10,12 +15,6 @@ import (
 // TestMutants plants mistakes, those of the suite and those that only these
 // statements can make, and demands that the suite notices each.
 func TestMutants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes many runs of the suite")
-	}
-	if raceDetector {
-		t.Skip("tests the suite, mostly in one goroutine: the run without the race detector does it")
-	}
 	h := harness()
 	h.Mutants = sqlMutants()
 	storetest.RunMutants(t, h)

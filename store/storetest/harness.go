@@ -86,12 +86,11 @@ func Clauses() []Clause {
 // Run checks that a store keeps every promise of [lastlook.Store].
 func Run(t *testing.T, h Harness) {
 	for _, c := range Clauses() {
-		t.Run(c.Name, func(t *testing.T) {
-			if !c.Applies(h) {
-				t.Skip("the harness cannot do what this clause needs")
-			}
-			c.Check(t, h)
-		})
+		if !c.Applies(h) {
+			t.Logf("%s: left out, since the harness cannot do what it needs", c.Name)
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) { c.Check(t, h) })
 	}
 	t.Run("random", func(t *testing.T) { RunRandom(t, h) })
 }

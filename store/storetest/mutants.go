@@ -102,11 +102,12 @@ func plantedHarness(f model.Faults) Harness {
 // demands that a clause or the randomized run notices. It says which did.
 func RunMutants(t *testing.T, h Harness) {
 	for _, m := range slices.Concat(Mutants(), h.Mutants) {
+		mh, ok := m.harness(h)
+		if !ok {
+			t.Logf("%s: cannot be planted in this store", m.Name)
+			continue
+		}
 		t.Run(m.Name, func(t *testing.T) {
-			mh, ok := m.harness(h)
-			if !ok {
-				t.Skip("cannot be planted in this store")
-			}
 			by, failure := m.caught(t.Context(), mh)
 			if by == "" {
 				t.Fatalf("not noticed: %s", m.Mistake)

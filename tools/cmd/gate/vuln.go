@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -56,9 +57,14 @@ func runVuln(ctx context.Context, args []string, out io.Writer) error {
 		case !exited || exit.ExitCode() != 3: // 3: vulnerabilities found
 			return fmt.Errorf("%s in %s: %w\n%s", cmd, dir, err, report)
 		}
-		if open := openVulns(string(report), accepted, time.Now()); len(open) > 0 {
+		open, ofGo := openVulns(string(report), accepted, time.Now())
+		if len(ofGo) > 0 {
+			fmt.Fprintf(out, "In %s, of the Go that builds here (%s), not of the code: %s. Build releases with a newer Go.\n",
+				dir, runtime.Version(), strings.Join(ofGo, ", "))
+		}
+		if len(open) > 0 {
 			bad = true
-			fmt.Fprintf(out, "%s\nIn %s: %s. Take a fixed version (a newer Go, for the standard library); if there is none yet, accept it in %s with a date and the reason.\n",
+			fmt.Fprintf(out, "%s\nIn %s: %s. Take a fixed version; if there is none yet, accept it in %s with a date and the reason.\n",
 				report, dir, strings.Join(open, ", "), *acceptedFile)
 		}
 	}
@@ -70,19 +76,29 @@ func runVuln(ctx context.Context, args []string, out io.Writer) error {
 
 var foundVuln = regexp.MustCompile(`(?m)^Vulnerability #\d+: (GO-\d+-\d+)`)
 
-// openVulns lists the vulnerabilities of a report that are not accepted today.
-func openVulns(report string, accepted map[string]time.Time, now time.Time) []string {
-	found := foundVuln.FindAllStringSubmatch(report, -1)
+// openVulns lists the vulnerabilities of a report that are not accepted today,
+// and apart from them those of the standard library: they belong to the Go that
+// builds, which the code does not choose.
+func openVulns(report string, accepted map[string]time.Time, now time.Time) (open, ofGo []string) {
+	found := foundVuln.FindAllStringSubmatchIndex(report, -1)
 	if len(found) == 0 {
-		return []string{"a finding that this program cannot read"}
+		return []string{"a finding that this program cannot read"}, nil
 	}
-	var open []string
-	for _, m := range found {
-		if until, ok := accepted[m[1]]; !ok || now.After(until) {
-			open = append(open, m[1])
+	for i, m := range found {
+		id, section := report[m[2]:m[3]], report[m[0]:]
+		if i+1 < len(found) {
+			section = report[m[0]:found[i+1][0]]
+		}
+		until, ok := accepted[id]
+		switch {
+		case ok && !now.After(until):
+		case strings.Contains(section, "\n  Standard library\n") && !strings.Contains(section, "\n  Module: "):
+			ofGo = append(ofGo, id)
+		default:
+			open = append(open, id)
 		}
 	}
-	return open
+	return open, ofGo
 }
 
 // readAccepted reads lines "GO-2026-0001 2026-12-31 reason"; # starts a comment.

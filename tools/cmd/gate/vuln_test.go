@@ -19,7 +19,7 @@ func TestOpenVulns(t *testing.T) {
 		}
 		return d
 	}
-	const report = "=== Symbol Results ===\n\nVulnerability #1: GO-2026-0001\n    x\n\nVulnerability #2: GO-2026-0002\n"
+	const report = "=== Symbol Results ===\n\nVulnerability #1: GO-2026-0001\n    x\n\nVulnerability #2: GO-2026-0002\n  Module: example.com/m\n    Found in: m@v1\n\nVulnerability #3: GO-2026-0003\n  Standard library\n    Found in: html/template@go1.26.8\n"
 	tests := []struct {
 		name, report, now string
 		want              []string
@@ -30,8 +30,12 @@ func TestOpenVulns(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := openVulns(tt.report, accepted, day(tt.now)); !slices.Equal(got, tt.want) {
+			got, ofGo := openVulns(tt.report, accepted, day(tt.now))
+			if !slices.Equal(got, tt.want) {
 				t.Errorf("openVulns: %v, want %v", got, tt.want)
+			}
+			if want := tt.report == report; want != slices.Equal(ofGo, []string{"GO-2026-0003"}) {
+				t.Errorf("of the standard library: %v", ofGo)
 			}
 		})
 	}
