@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/lastlook/lastlook/internal/server"
+)
+
+type checkCmd struct {
+	URL string `arg:"" help:"The page's address."`
+}
+
+// Help implements [kong.HelpProvider].
+func (checkCmd) Help() string {
+	return `Shows what a watch would see, and where in the page it stands. Nothing is stored.
+
+Exit codes: 0 seen; 3 could not look (a block page, a timeout, no such page), so nobody knows; 4 looked, and the page shows no single product.
+
+Example: lastlook check https://shop.example/camera`
+}
+
+// Run looks once.
+func (c *checkCmd) Run(ctx context.Context, a *app) error {
+	look, err := server.Check(ctx, a.options(), c.URL)
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		err = a.out.value(newLookView(&look))
+	} else {
+		a.printLook(&look)
+	}
+	if err != nil {
+		return err
+	}
+	switch look.Outcome {
+	case server.OutcomeOK:
+		return nil
+	case server.OutcomeNotProduct:
+		return exit(exitNoProduct)
+	default:
+		return exit(exitCannotSee)
+	}
+}
+
+// printLook prints an observation with its evidence, or why there is none.
+func (a *app) printLook(l *server.Look) {
+	if l.Observation == nil {
+		a.out.linef("%s: %s", l.Outcome, outcomeText(l.Outcome))
+		a.out.linef("  %s", l.Error)
+		a.out.notef("  tried %s, took %s", a.out.when(l.At), span(l.Took))
+		return
+	}
+	o := l.Observation
+	a.out.linef("%s", firstOf(o.Title, l.URL))
+	a.out.facts("  ",
+		"price", firstOf(o.Price.String(), "none that is certain"),
+		"availability", server.DescribeAvailability(*o),
+		"sku", o.SKU,
+		"image", o.Image,
+		"looked at", a.out.when(o.At)+", took "+span(l.Took))
+	if len(o.Evidence) == 0 {
+		return
+	}
+	a.out.linef("evidence")
+	var facts []string
+	for _, e := range o.Evidence {
+		facts = append(facts, e.Fact, e.Where+": "+e.Text)
+	}
+	a.out.facts("  ", facts...)
+}
+
+func outcomeText(o server.Outcome) string {
+	switch o {
+	case server.OutcomeOK:
+		return "seen"
+	case server.OutcomeNotProduct:
+		return "the page was read and shows no single product"
+	case server.OutcomeNeedsBrowser:
+		return "the page is filled by scripts, which are not run; nobody knows"
+	case server.OutcomeBlocked:
+		return "the site takes us for a robot or refuses us, so nobody knows"
+	case server.OutcomeRateLimited:
+		return "the site wants to be asked less often, so nobody knows"
+	case server.OutcomeGone:
+		return "there is no such page; a second such answer, a minute later, is definite"
+	case server.OutcomeError:
+	}
+	return "could not look, so nobody knows"
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// lookView is a look in JSON.
+type lookView struct {
+	URL          string           `json:"url"`
+	Outcome      server.Outcome   `json:"outcome"`
+	Error        string           `json:"error,omitzero"`
+	At           time.Time        `json:"at"`
+	Milliseconds int64            `json:"milliseconds"`
+	Observation  *observationView `json:"observation"`
+}
+
+func newLookView(l *server.Look) lookView {
+	return lookView{URL: l.URL, Outcome: l.Outcome, Error: l.Error, At: l.At, Milliseconds: l.Took.Milliseconds(),
+		Observation: newObservationView(l.Observation)}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/lastlook/lastlook/internal/config"
+	"github.com/lastlook/lastlook/internal/server"
+)
+
+// cli is the command line: flags of all commands, and the commands.
+type cli struct {
+	Data      string `env:"LASTLOOK_DATA" placeholder:"DIR" help:"Data directory; the default is lastlook in the platform's place for user data."`
+	JSON      bool   `name:"json" help:"Print one JSON value on standard output, for scripts."`
+	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What to log on standard error: debug, info, warn or error."`
+	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to log: text or json."`
+	Quiet     bool   `short:"q" help:"Print only results and errors, and log only warnings and errors."`
+
+	Serve      serveCmd      `cmd:"" help:"Look at what is watched and send what is true, until stopped."`
+	Tick       tickCmd       `cmd:"" help:"Look once and send once, for cron; prints counts."`
+	Check      checkCmd      `cmd:"" help:"Look at a page now, and show what is seen and where it stands."`
+	Watch      watchCmd      `cmd:"" help:"Add, list, pause and remove watches."`
+	Channel    channelCmd    `cmd:"" help:"Add, list and remove the ways to be told."`
+	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`
+	Demo       demoCmd       `cmd:"" help:"Play a simulated day in a shop under three ways to notify, and count what each told that was not true."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// Help implements [kong.HelpProvider].
+func (*cli) Help() string {
+	return `Exit codes: 0 done; 1 it failed; 2 the command line is wrong. For check also: 3 could not look, so nobody knows; 4 looked, and the page shows no product.
+
+Start with: lastlook check URL; lastlook watch add URL --below "500 EUR"; lastlook serve.`
+}
+
+// The exit codes.
+const (
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitCannotSee = 3
+	exitNoProduct = 4
+	// exitInterrupted is that of a second signal, which ends the process at
+	// once.
+	exitInterrupted = 130
+)
+
+// streams is what the process has of the outside.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+}
+
+// app is what commands work with.
+type app struct {
+	streams
+	flags *cli
+	out   *printer
+	log   *slog.Logger
+	now   func() time.Time
+	// messages gets what is told through the log channel.
+	messages io.Writer
+}
+
+func newParser(c *cli, std streams) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("lastlook"),
+		kong.Description("Notifications that are still true when they are sent."),
+		kong.Writers(std.out, std.err),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+}
+
+// run is the whole program but for the process around it. It returns the exit
+// code.
+func run(ctx context.Context, args []string, std streams) int {
+	var c cli
+	parser, err := newParser(&c, std)
+	if err != nil {
+		return report(std.err, err)
+	}
+	if len(args) > 0 && args[0] == completeWord {
+		return complete(ctx, parser.Model, args[1:], std)
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return report(std.err, err)
+	}
+	a := &app{streams: std, flags: &c, now: time.Now, log: newLogger(std.err, &c), messages: std.out}
+	a.out = &printer{w: std.out, hints: std.err, json: c.JSON, quiet: c.Quiet, now: a.now}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	err = parsed.Run(a)
+	if err == nil {
+		err = a.out.err
+	}
+	return report(std.err, err)
+}
+
+func newLogger(w io.Writer, c *cli) *slog.Logger {
+	level := slog.LevelInfo
+	// Kong has checked the name.
+	_ = level.UnmarshalText([]byte(c.LogLevel))
+	if c.Quiet {
+		level = max(level, slog.LevelWarn)
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, opt))
+	}
+	return slog.New(slog.NewTextHandler(w, opt))
+}
+
+// dir opens the data directory.
+func (a *app) dir() (config.Dir, error) {
+	path := a.flags.Data
+	if path == "" {
+		var err error
+		if path, err = config.DefaultPath(a.getenv); err != nil {
+			return config.Dir{}, err
+		}
+	}
+	return config.Open(path)
+}
+
+// open opens the data directory and all that is in it.
+func (a *app) open(ctx context.Context) (*server.Server, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	opt := a.options()
+	opt.Dir = dir
+	return server.Open(ctx, opt)
+}
+
+func (a *app) options() server.Options {
+	return server.Options{Logger: a.log, Version: buildInfo().Version, Clock: a.now,
+		Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
+}
+
+// with opens the data directory, runs f, and closes it.
+func (a *app) with(ctx context.Context, f func(s *server.Server) error) (err error) {
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := s.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	return f(s)
+}
+
+// operator names whoever runs the command, for the story of rows.
+func (a *app) operator() string {
+	for _, name := range []string{"SUDO_USER", "USER", "LOGNAME", "USERNAME"} {
+		if v := a.getenv(name); v != "" {
+			return "operator " + plain(v)
+		}
+	}
+	return "operator"
+}

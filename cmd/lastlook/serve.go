@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+
+	"github.com/lastlook/lastlook/internal/server"
+)
+
+type serveCmd struct{}
+
+// Help implements [kong.HelpProvider].
+func (serveCmd) Help() string {
+	return `Looks at every watched page when it is due, and sends what still is true after a last look. Watches and channels that are added meanwhile are taken up. Ctrl-C (or SIGTERM) stops it cleanly: what is being delivered is finished; a second one stops at once, which loses nothing either.
+
+What is told through the channel log goes to standard output, one line each, as JSON with --json; the log goes to standard error.
+
+Only one serve or tick runs on a data directory at a time.`
+}
+
+// Run serves until ctx ends.
+func (serveCmd) Run(ctx context.Context, a *app) error {
+	return a.with(ctx, func(s *server.Server) error { return s.Serve(ctx) })
+}
+
+type tickCmd struct{}
+
+// Help implements [kong.HelpProvider].
+func (tickCmd) Help() string {
+	return `For machines without a service of their own: run it from cron every minute or so, instead of serve.
+
+Example: * * * * * lastlook tick --quiet`
+}
+
+// Run makes one pass.
+func (tickCmd) Run(ctx context.Context, a *app) error {
+	if a.out.json {
+		a.messages = a.streams.err // standard output is for the one JSON value
+	}
+	return a.with(ctx, func(s *server.Server) error {
+		res, err := s.Tick(ctx)
+		if err != nil {
+			return err
+		}
+		if a.out.json {
+			return a.out.value(res)
+		}
+		a.out.notef("looked at %s (%d could not be read), noticed %d", plural(res.Sweep.Looked+res.Sweep.Failed, "page"), res.Sweep.Failed, res.Sweep.Enqueued)
+		d := res.Dispatch
+		a.out.notef("took %s: %d sent, %d dropped, %d to be tried again, %d postponed, %d failed", plural(d.Claimed, "notification"), d.Sent, d.Dropped, d.Retried, d.Postponed, d.Failed)
+		return nil
+	})
+}

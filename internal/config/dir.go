@@ -1,0 +1,85 @@
+// Package config is what an operator sets up: the data directory and the
+// channels that are kept in it. Secrets have a type of their own, which prints
+// as nothing but "[redacted]".
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// ErrInvalid says that something given cannot be as it is.
+var ErrInvalid = errors.New("config: invalid")
+
+// Dir is a data directory that exists and can be written.
+type Dir struct{ path string }
+
+// DefaultPath returns the place for user data that the platform has, with
+// lastlook's own directory in it. getenv is [os.Getenv].
+func DefaultPath(getenv func(string) string) (string, error) {
+	return defaultPath(runtime.GOOS, getenv)
+}
+
+func defaultPath(goos string, getenv func(string) string) (string, error) {
+	base := ""
+	switch goos {
+	case "windows":
+		base = getenv("LocalAppData")
+	case "darwin", "ios":
+		if home := getenv("HOME"); home != "" {
+			base = filepath.Join(home, "Library", "Application Support")
+		}
+	default:
+		// The XDG specification: a relative path there is to be ignored.
+		if base = getenv("XDG_DATA_HOME"); !filepath.IsAbs(base) {
+			base = ""
+		}
+		if home := getenv("HOME"); base == "" && home != "" {
+			base = filepath.Join(home, ".local", "share")
+		}
+	}
+	if base == "" {
+		return "", fmt.Errorf("%w: this account has no home directory to keep data in: name a data directory with --data or LASTLOOK_DATA", ErrInvalid)
+	}
+	return filepath.Join(base, "lastlook"), nil
+}
+
+// Open makes the directory, for its owner alone, if it is missing, and makes
+// sure that it can be written.
+func Open(path string) (Dir, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return Dir{}, unusable(path, err)
+	}
+	if err := os.MkdirAll(abs, 0o700); err != nil {
+		return Dir{}, unusable(abs, err)
+	}
+	probe, err := os.CreateTemp(abs, ".probe-*")
+	if err != nil {
+		return Dir{}, unusable(abs, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return Dir{}, unusable(abs, err)
+	}
+	return Dir{path: abs}, nil
+}
+
+func unusable(path string, err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	return fmt.Errorf("the data directory %s cannot be written: %w: choose another with --data, or let this user write it", path, err)
+}
+
+// Path returns the directory's absolute path.
+func (d Dir) Path() string { return d.path }
+
+// Database returns the path of the SQLite file.
+func (d Dir) Database() string { return filepath.Join(d.path, "lastlook.db") }
+
+// ChannelsFile returns the path of the file that holds the channels.
+func (d Dir) ChannelsFile() string { return filepath.Join(d.path, "channels.json") }

@@ -1,0 +1,137 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/config"
+)
+
+// channelSet is the channels as they stood in one version of their file.
+type channelSet struct {
+	config.Channels
+	stamp string
+}
+
+func readChannels(dir config.Dir) (*channelSet, error) {
+	stamp := stampOf(dir) // first, so that a change in between is seen later
+	channels, err := dir.Channels()
+	return &channelSet{channels, stamp}, err
+}
+
+// stampOf tells one version of the channels' file from another.
+func stampOf(dir config.Dir) string {
+	info, err := os.Stat(dir.ChannelsFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "none"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
+}
+
+// newDispatcher makes a dispatcher of the channels given.
+func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, error) {
+	built, err := newChannels(s.opt, channels.Channels)
+	if err != nil {
+		return nil, err
+	}
+	d, err := lastlook.NewDispatcher(s.outbox, lastlook.Config{
+		Topics:   []lastlook.Registration{s.service.Topic()},
+		Channels: built,
+		Observer: observer{s.log},
+		Logger:   s.log,
+		Clock:    s.opt.Clock,
+		Rand:     s.opt.Rand,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the dispatcher: %w", err)
+	}
+	return d, nil
+}
+
+// nobodyDispatches finds out early, before anything is looked at, whether
+// another process dispatches. Run and Tick take the lock for good.
+func (s *Server) nobodyDispatches(ctx context.Context) error {
+	release, err := s.store.LockDispatch(ctx)
+	if err != nil {
+		return err
+	}
+	return release()
+}
+
+// dispatchLoop runs the dispatcher, and a new one whenever the channels have
+// changed, until ctx ends.
+func (s *Server) dispatchLoop(ctx context.Context, d *lastlook.Dispatcher) error {
+	for {
+		next, err := s.dispatchUntilChanged(ctx, d)
+		if err != nil || next == nil {
+			return err
+		}
+		d = next
+	}
+}
+
+// dispatchUntilChanged runs the dispatcher until ctx ends, or until the
+// channels have changed; then it returns the dispatcher to go on with.
+func (s *Server) dispatchUntilChanged(ctx context.Context, d *lastlook.Dispatcher) (next *lastlook.Dispatcher, err error) {
+	running, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer stop()
+	changed := make(chan *lastlook.Dispatcher, 1)
+	watching.Go(func() {
+		if d := s.awaitChannels(running); d != nil {
+			changed <- d
+			stop()
+		}
+	})
+	s.dispatcher.Store(d)
+	defer s.dispatcher.Store(nil)
+	if err := d.Run(running); err != nil || ctx.Err() != nil {
+		return nil, err
+	}
+	select {
+	case next := <-changed:
+		return next, nil
+	default:
+		return nil, errors.New("the dispatcher stopped by itself")
+	}
+}
+
+// awaitChannels returns a dispatcher of the changed channels once their file
+// has changed; nil when ctx ends. A file that cannot be used is reported, and
+// what runs goes on with what it has.
+func (s *Server) awaitChannels(ctx context.Context) *lastlook.Dispatcher {
+	ticker := time.NewTicker(sweepPause)
+	defer ticker.Stop()
+	known := s.channels.Load().stamp
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if stampOf(s.opt.Dir) == known {
+			continue
+		}
+		set, err := readChannels(s.opt.Dir)
+		known = set.stamp
+		if err == nil {
+			var d *lastlook.Dispatcher
+			if d, err = s.newDispatcher(set); err == nil {
+				s.channels.Store(set)
+				s.log.Info("the channels have changed", "channels", set.Names())
+				return d
+			}
+		}
+		s.log.Error("the channels have changed and cannot be used: going on with what was there before", "error", err)
+	}
+}

@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/watch"
+)
+
+// lookLimit bounds a look that somebody waits for.
+const lookLimit = 30 * time.Second
+
+// Outcome is what a look came to, in one word.
+type Outcome string
+
+// The outcomes. Only "ok" and, if it is definite, "gone" say something about
+// the world; all others mean that nobody knows.
+const (
+	OutcomeOK           Outcome = "ok"
+	OutcomeNotProduct   Outcome = "not_product"
+	OutcomeNeedsBrowser Outcome = "needs_browser"
+	OutcomeBlocked      Outcome = "blocked"
+	OutcomeRateLimited  Outcome = "rate_limited"
+	OutcomeGone         Outcome = "gone"
+	OutcomeError        Outcome = "error"
+)
+
+// Look is what one look came to.
+type Look struct {
+	URL     string
+	Outcome Outcome
+	// Error says why there is no observation, and what was looked for.
+	Error string
+	At    time.Time
+	Took  time.Duration
+	// Observation is nil unless the outcome is OutcomeOK.
+	Observation *Observation
+	// missing says that the page was answered not to exist.
+	missing bool
+}
+
+// Check looks at a URL once. It needs no data directory and stores nothing.
+// The error says what is wrong with the URL; what became of the look is in it.
+func Check(ctx context.Context, opt Options, address string) (Look, error) {
+	opt = opt.withDefaults()
+	u, err := watch.ParseURL(address)
+	if err != nil {
+		return Look{}, err
+	}
+	sources, err := newSources(opt)
+	if err != nil {
+		return Look{}, err
+	}
+	service, err := watch.New(watch.Config{Store: noStore{}, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand})
+	if err != nil {
+		return Look{}, err
+	}
+	look := lookAt(ctx, service, opt.Clock, watch.Listing{Source: pageSource, URL: u, Private: true})
+	return look, ctx.Err()
+}
+
+// noStore stands where a service that only looks would have its store; it is
+// never called.
+type noStore struct{ watch.Store }
+
+// lookAt looks once, on behalf of somebody who waits.
+func lookAt(ctx context.Context, service *watch.Service, clock func() time.Time, l watch.Listing) Look {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
+	began := clock()
+	o, err := service.Look(ctx, l)
+	look := Look{URL: l.URL, Outcome: OutcomeOK, At: lastlook.Micro(began), Took: clock().Sub(began)}
+	if err != nil {
+		look.Outcome, look.Error, look.missing = outcomeOf(err), err.Error(), errors.Is(err, watch.ErrMissing)
+		return look
+	}
+	look.Observation = &o
+	return look
+}

@@ -1,0 +1,150 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/channel/log"
+	"github.com/lastlook/lastlook/channel/ntfy"
+	"github.com/lastlook/lastlook/channel/webhook"
+	"github.com/lastlook/lastlook/internal/config"
+	"github.com/lastlook/lastlook/internal/door"
+	"github.com/lastlook/lastlook/source/page"
+	"github.com/lastlook/lastlook/store/sqlite"
+	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/watchsqlite"
+)
+
+// pageSource is the source of listings that are web pages.
+const pageSource = page.SourceName
+
+// openStores opens the outbox and the watches in one SQLite file.
+func openStores(ctx context.Context, path string) (outboxStore, watch.Store, error) {
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	watches, err := watchsqlite.Open(ctx, store)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return store, watches, nil
+}
+
+// OpenStores opens the stores of a directory alone, as the demo needs them.
+func OpenStores(ctx context.Context, dir string) (lastlook.Store, watch.Store, func() error, error) {
+	d, err := config.Open(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	store, watches, err := openStores(ctx, d.Database())
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return store, watches, store.Close, nil
+}
+
+// newSources makes the sources that listings can be looked at with.
+func newSources(opt Options) (map[string]watch.Source, error) {
+	public, err := newClient(opt, door.Public)
+	if err != nil {
+		return nil, err
+	}
+	private, err := newClient(opt, door.Operator)
+	if err != nil {
+		return nil, err
+	}
+	src, err := page.New(page.Config{Client: public, Private: private, Clock: opt.Clock})
+	if err != nil {
+		return nil, fmt.Errorf("source %q: %w", pageSource, err)
+	}
+	return map[string]watch.Source{pageSource: src}, nil
+}
+
+// outcomeOf returns what a look came to, from its error.
+func outcomeOf(err error) Outcome {
+	switch page.OutcomeOf(err) {
+	case page.OK:
+		return OutcomeOK
+	case page.Blocked:
+		return OutcomeBlocked
+	case page.RateLimited:
+		return OutcomeRateLimited
+	case page.Gone:
+		return OutcomeGone
+	case page.NotProduct:
+		return OutcomeNotProduct
+	case page.NeedsBrowser:
+		return OutcomeNeedsBrowser
+	case page.Failed:
+	}
+	return OutcomeError
+}
+
+// newChannels makes the channels that are set up, and the log.
+func newChannels(opt Options, channels config.Channels) (map[string]lastlook.Channel, error) {
+	lines, err := log.New(log.Config{Writer: opt.Messages, JSON: opt.MessagesJSON, Clock: opt.Clock})
+	if err != nil {
+		return nil, fmt.Errorf("channel %q: %w", config.LogChannel, err)
+	}
+	client, err := newClient(opt, door.Operator)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]lastlook.Channel{config.LogChannel: lines}
+	for _, c := range channels {
+		if out[c.Name], err = newChannel(opt, client, c); err != nil {
+			return nil, fmt.Errorf("%w: channel %q: %w", config.ErrInvalid, c.Name, err)
+		}
+	}
+	return out, nil
+}
+
+func newChannel(opt Options, client *http.Client, c config.Channel) (lastlook.Channel, error) {
+	switch c.Kind {
+	case config.KindWebhook:
+		return webhook.New(webhook.Config{URL: c.URL, Secret: string(c.Secret), Client: client, Clock: opt.Clock})
+	case config.KindNtfy:
+		server, topic, err := splitNtfy(c.URL)
+		if err != nil {
+			return nil, err
+		}
+		return ntfy.New(ntfy.Config{Server: server, Topic: topic, Token: string(c.Token), Client: client, Clock: opt.Clock})
+	case config.KindLog:
+	}
+	return nil, fmt.Errorf("there is no channel of the kind %q", c.Kind)
+}
+
+// splitNtfy takes the address of a topic apart: the server, and the topic as
+// the last part of the path.
+func splitNtfy(address string) (server, topic string, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", "", errors.New("the address cannot be read") // its text would show it
+	}
+	path := strings.TrimRight(u.Path, "/")
+	i := strings.LastIndex(path, "/")
+	if i < 0 || path[i+1:] == "" || u.RawQuery != "" {
+		return "", "", errors.New("write the server and the topic, such as https://ntfy.sh/your-secret-topic")
+	}
+	u.Path, u.RawPath = path[:i], ""
+	return u.String(), path[i+1:], nil
+}
+
+// newClient makes a client. It follows no redirects: channels never do, and the
+// source decides about each step itself.
+func newClient(opt Options, trust door.Trust) (*http.Client, error) {
+	return door.New(door.Config{Trust: trust, UserAgent: door.UserAgent(opt.Version, "")})
+}
+
+// CheckChannel reports, wrapping [config.ErrInvalid], what the channel's own
+// kind finds wrong with how it is set up. It calls nobody.
+func CheckChannel(opt Options, c config.Channel) error {
+	_, err := newChannels(opt.withDefaults(), config.Channels{c})
+	return err
+}

@@ -1,0 +1,144 @@
+// Package server puts the parts together: the store, the sources, the
+// channels, detection and dispatch. It alone names concrete ones (parts.go);
+// the command line, and later the HTTP API and the pages, stand on it.
+//
+//	s, err := server.Open(ctx, server.Options{Dir: dir, Logger: log})
+//	defer s.Close()
+//	err = s.Serve(ctx)
+//
+// # Lanes
+//
+// Each channel that can be set up today has exactly one destination, so the
+// default lane, the channel itself, separates destinations already, and
+// detection leaves it at that. A channel that reaches many hosts (browser
+// push, mail) will need its lane filled in at detection.
+//
+// # Concurrency
+//
+// A Server is safe for concurrent use. Any number of processes may use one
+// data directory; one of them at a time may dispatch (Serve or Tick).
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/config"
+	"github.com/lastlook/lastlook/watch"
+)
+
+// What the front ends show and match, so that they need not know the packages
+// it comes from.
+type (
+	// Entry is a watch with its listing and what was last seen.
+	Entry = watch.Entry
+	// Observation is what a look saw.
+	Observation = watch.Observation
+)
+
+// Errors that a front end can act on.
+var (
+	// ErrInvalid says that a watch, a URL or an amount cannot be as given.
+	ErrInvalid = watch.ErrInvalid
+	// ErrUnknownWatch says that there is no such watch.
+	ErrUnknownWatch = watch.ErrNotFound
+)
+
+// Options say what a server is made of. Dir is required.
+type Options struct {
+	Dir config.Dir
+	// Logger gets what an operator must know; the default discards it.
+	Logger *slog.Logger
+	// Messages gets what is told through the log channel, a line each, as
+	// JSON if MessagesJSON; the default discards it.
+	Messages     io.Writer
+	MessagesJSON bool
+	// Version goes into the user agent.
+	Version string
+	// Clock is the source of now (default [time.Now]), Rand gives numbers in
+	// [0, 1) for jitter (default [rand.Float64]).
+	Clock func() time.Time
+	Rand  func() float64
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Messages == nil {
+		o.Messages = io.Discard
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	return o
+}
+
+// Server is a data directory in use. Close it when it is not needed any more.
+type Server struct {
+	opt      Options
+	log      *slog.Logger
+	store    outboxStore
+	watches  watch.Store
+	service  *watch.Service
+	outbox   *lastlook.Outbox
+	channels atomic.Pointer[channelSet]
+
+	// dispatcher is the one that runs now, for waking it.
+	dispatcher atomic.Pointer[lastlook.Dispatcher]
+}
+
+// outboxStore is what the server needs of a store.
+type outboxStore interface {
+	lastlook.Store
+	lastlook.DispatchLocker
+	Close() error
+}
+
+// Open opens the data directory's database, and creates it if it is missing.
+func Open(ctx context.Context, opt Options) (*Server, error) {
+	opt = opt.withDefaults()
+	channels, err := readChannels(opt.Dir)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := newSources(opt)
+	if err != nil {
+		return nil, err
+	}
+	store, watches, err := openStores(ctx, opt.Dir.Database())
+	if err != nil {
+		return nil, err
+	}
+	service, err := watch.New(watch.Config{Store: watches, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	s := &Server{
+		opt: opt, log: opt.Logger, store: store, watches: watches, service: service,
+		outbox: lastlook.NewOutbox(store, lastlook.WithClock(opt.Clock), lastlook.WithTopics(watch.TopicName)),
+	}
+	s.channels.Store(channels)
+	return s, nil
+}
+
+// Close closes the database. Serve must have returned.
+func (s *Server) Close() error { return s.store.Close() }
+
+// Outbox returns the outbox.
+func (s *Server) Outbox() *lastlook.Outbox { return s.outbox }
+
+// Topics returns the topics that this server looks at and judges.
+func (s *Server) Topics() []string { return []string{watch.TopicName} }
+
+// Channels returns the names of the channels that can be told through.
+func (s *Server) Channels() []string { return s.channels.Load().Names() }

@@ -1,0 +1,240 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/price"
+)
+
+// NewWatch is a watch as an operator asks for it.
+type NewWatch struct {
+	URL, Name, Recipient, Zone string
+	// Below is a target such as "500 EUR"; "" for none.
+	Below                    string
+	BackInStock, IgnoreStock bool
+	// Every is how often to look; 0 means [watch.DefaultInterval].
+	Every    time.Duration
+	Channels []string
+	// NoLook leaves out the first look.
+	NoLook bool
+}
+
+// Added is what became of a [NewWatch].
+type Added struct {
+	Entry Entry
+	// Look is the first look; nil if there was none.
+	Look *Look
+	// Warnings say what keeps its triggers from ever holding, as far as the
+	// first look shows.
+	Warnings []string
+	// Holding names the triggers that hold already and will be told.
+	Holding []string
+}
+
+// AddWatch adds a watch and takes a first look at it, which counts like any
+// other: what holds already is told.
+func (s *Server) AddWatch(ctx context.Context, n NewWatch) (Added, error) {
+	l, w, err := n.build()
+	if err != nil {
+		return Added{}, err
+	}
+	if err := s.channels.Load().Check(w.Channels...); err != nil {
+		return Added{}, err
+	}
+	var look *Look
+	if !n.NoLook {
+		got := lookAt(ctx, s.service, s.opt.Clock, l)
+		if ctx.Err() != nil {
+			return Added{}, ctx.Err()
+		}
+		look = &got
+	}
+	now := s.opt.Clock()
+	l.NextLook = now
+	if look != nil && look.Observation != nil {
+		l.NextLook = now.Add(l.Interval) // it has just been looked at
+	}
+	e, err := s.watches.Add(ctx, now, l, w)
+	if err != nil {
+		return Added{}, fmt.Errorf("add the watch: %w", err)
+	}
+	added := Added{Entry: e, Look: look}
+	switch {
+	case look == nil:
+	case look.Observation == nil:
+		err = s.watches.RecordFailure(ctx, now, watch.Failure{ListingID: e.Listing.ID, Err: look.Error, Missing: look.missing})
+	default:
+		err = s.recordFirst(ctx, now, &added, *look.Observation)
+	}
+	if err != nil {
+		return added, fmt.Errorf("watch %s is added, but its first look is not kept: %w", e.Watch.ID, err)
+	}
+	return added, nil
+}
+
+// recordFirst records the first look, so that the page is not asked twice, and
+// says what it means for the watch.
+func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o Observation) error {
+	id := added.Entry.Watch.ID
+	entries, err := s.watches.Record(ctx, now, watch.Recording{
+		ListingID: added.Entry.Listing.ID, Observation: o, NextLook: now.Add(added.Entry.Listing.Interval),
+		Detect: func(e Entry, keys []lastlook.KeyRow) (watch.Detected, error) { return watch.Detect(e, keys, o, now) },
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Watch.ID == id {
+			added.Entry = e
+			added.Entry.Last = &o
+		}
+	}
+	added.Warnings = warnings(&added.Entry.Watch, &o)
+	for _, f := range watch.Evaluate(&added.Entry.Watch, &o, added.Entry.States, nil, now).Findings {
+		if f.News {
+			added.Holding = append(added.Holding, f.Trigger.String())
+		}
+	}
+	if d := s.dispatcher.Load(); d != nil && len(added.Holding) > 0 {
+		d.Wake()
+	}
+	return nil
+}
+
+// build makes a listing and a watch, and says what is wrong with the request.
+func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
+	address, err := watch.ParseURL(n.URL)
+	if err != nil {
+		return watch.Listing{}, watch.Watch{}, err
+	}
+	l := watch.Listing{Source: pageSource, URL: address, Private: true, Interval: n.Every}
+	if l.Interval == 0 {
+		l.Interval = watch.DefaultInterval
+	}
+	if l.Interval < watch.MinInterval || l.Interval > watch.MaxInterval {
+		return l, watch.Watch{}, fmt.Errorf("%w: an interval of %s: use %s to %s", ErrInvalid, l.Interval, watch.MinInterval, watch.MaxInterval)
+	}
+	w := watch.Watch{Name: n.Name, Recipient: n.Recipient, Channels: n.Channels, IgnoreStock: n.IgnoreStock, Zone: n.Zone}
+	if n.Below != "" {
+		target, err := price.Parse(n.Below)
+		if err != nil {
+			return l, w, fmt.Errorf("%w: the target price: %w", ErrInvalid, err)
+		}
+		w.Triggers = append(w.Triggers, watch.Trigger{ID: "below", Kind: watch.Below, Target: target})
+	}
+	if n.BackInStock {
+		w.Triggers = append(w.Triggers, watch.Trigger{ID: "back_in_stock", Kind: watch.BackInStock})
+	}
+	return l, w, w.Validate()
+}
+
+// warnings says what an observation lacks for the watch's triggers to hold.
+func warnings(w *watch.Watch, o *Observation) []string {
+	var out []string
+	_, stockKnown := o.Availability.Orderable()
+	for _, t := range w.Triggers {
+		switch t.Kind {
+		case watch.Below:
+			switch {
+			case o.Price.IsZero():
+				out = append(out, "the page states no certain price: \""+t.String()+"\" cannot hold until it does")
+			case o.Price.Currency() != t.Target.Currency():
+				out = append(out, fmt.Sprintf("the page states its price in %s, the target is in %s: \"%s\" cannot hold; remove the watch and give the target in %s",
+					o.Price.Currency(), t.Target.Currency(), t, o.Price.Currency()))
+			}
+			if !stockKnown && !w.IgnoreStock {
+				out = append(out, "the page does not say whether it is in stock: \""+t.String()+"\" cannot hold until it does; remove the watch and add it again with --ignore-stock to be told by the price alone")
+			}
+		case watch.BackInStock:
+			if !stockKnown {
+				out = append(out, "the page does not say whether it is in stock: \""+t.String()+"\" cannot hold until it does")
+			}
+		}
+	}
+	return out
+}
+
+// FindWatch returns the watch with the id, or the only one whose id begins so.
+func (s *Server) FindWatch(ctx context.Context, id string) (Entry, error) {
+	e, err := s.watches.Get(ctx, id)
+	if !errors.Is(err, ErrUnknownWatch) || len(id) < minPrefix {
+		return e, err
+	}
+	all, listErr := s.watches.List(ctx)
+	if listErr != nil {
+		return e, listErr
+	}
+	found := slices.DeleteFunc(all, func(e Entry) bool { return !strings.HasPrefix(e.Watch.ID, id) })
+	switch len(found) {
+	case 0:
+		return e, err
+	case 1:
+		return found[0], nil
+	}
+	return e, fmt.Errorf("%w: %d watches begin with %q: write more of the id", ErrInvalid, len(found), id)
+}
+
+// minPrefix is how much of an id is enough to find a watch by.
+const minPrefix = 4
+
+// Watches returns all watches, oldest first.
+func (s *Server) Watches(ctx context.Context) ([]Entry, error) { return s.watches.List(ctx) }
+
+// History returns the latest observations of a listing, newest first.
+func (s *Server) History(ctx context.Context, listingID string, limit int) ([]Observation, error) {
+	return s.watches.History(ctx, listingID, limit)
+}
+
+// PauseWatch pauses a watch, and returns how many waiting notifications that
+// withheld.
+func (s *Server) PauseWatch(ctx context.Context, id string) (Entry, int, error) {
+	e, err := s.setPaused(ctx, id, true)
+	if err != nil {
+		return e, 0, err
+	}
+	n, err := s.outbox.DropSubject(ctx, watch.TopicName, id, lastlook.ReasonListingPaused)
+	return e, n, err
+}
+
+// ResumeWatch ends a watch's pause.
+func (s *Server) ResumeWatch(ctx context.Context, id string) (Entry, error) {
+	return s.setPaused(ctx, id, false)
+}
+
+func (s *Server) setPaused(ctx context.Context, id string, paused bool) (Entry, error) {
+	return s.watches.Update(ctx, s.opt.Clock(), id, func(w *watch.Watch) error {
+		w.Paused = paused
+		return nil
+	})
+}
+
+// RemoveWatch removes a watch, and returns how many waiting notifications that
+// withheld.
+func (s *Server) RemoveWatch(ctx context.Context, id string) (int, error) {
+	if err := s.watches.Remove(ctx, s.opt.Clock(), id); err != nil {
+		return 0, err
+	}
+	return s.outbox.DropSubject(ctx, watch.TopicName, id, lastlook.ReasonWatchRemoved)
+}
+
+// Using returns the watches that tell through a channel.
+func (s *Server) Using(ctx context.Context, channel string) ([]Entry, error) {
+	all, err := s.watches.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, e := range all {
+		if slices.Contains(e.Watch.Channels, channel) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
