@@ -19,6 +19,10 @@ func (p *plan) asked() int {
 // pass claims what is due and has room, and starts work on it. It returns how
 // many rows it claimed, and by which plan.
 func (d *Dispatcher) pass(ctx context.Context, limit int) (int, plan, error) {
+	left := min(limit, d.cfg.MaxInFlight-d.lanes.inFlight())
+	if left <= 0 {
+		return 0, plan{held: true}, nil
+	}
 	now := d.now()
 	if err := CheckClock(now); err != nil {
 		return 0, plan{}, err
@@ -28,7 +32,7 @@ func (d *Dispatcher) pass(ctx context.Context, limit int) (int, plan, error) {
 		return 0, plan{}, fmt.Errorf("list lanes: %w", err)
 	}
 	room := func(l Lane) (int, time.Time) { return d.room(l, now) }
-	p := planClaims(now, states, min(limit, d.cfg.MaxInFlight-d.lanes.inFlight()), room,
+	p := planClaims(now, states, left, room,
 		func(name string) Policy { return d.topics[name].policy })
 	if len(p.claims) == 0 {
 		return 0, p, nil

@@ -309,9 +309,13 @@ func Admit(now time.Time, it *Item, s Standing) (Admission, error) {
 		live.Status = Marked
 		return Admission{EnqueueResult: live}, nil
 	}
+	due := it.Due
+	if it.RetryOf == 0 { // an operator's retry need not wait for the key's backoff
+		due = dueAfterFailures(due, s.Key)
+	}
 	return Admission{
 		EnqueueResult: EnqueueResult{Status: Inserted, State: StatePending},
-		Due:           dueAfterFailures(it.Due, s.Key),
+		Due:           due,
 		ClearTold:     it.MayRepeat,
 	}, nil
 }

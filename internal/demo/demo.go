@@ -3,6 +3,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"github.com/lastlook/lastlook/internal/server"
 )
@@ -21,6 +23,8 @@ type Options struct {
 	JSON bool
 	// Quiet leaves the story out.
 	Quiet bool
+
+	simulated time.Duration // 0: the whole night
 }
 
 // Result is what the demo prints as JSON.
@@ -68,7 +72,8 @@ func simulate(ctx context.Context, opt Options, out io.Writer) (Result, map[stri
 		return Result{}, nil, err
 	}
 	defer func() { _ = closeStores() }() // a temporary file; nothing is to be kept
-	w := newWorld(opt.Seed)
+	length := cmp.Or(opt.simulated, simulated)
+	w := newWorld(opt.Seed, length)
 	us, err := newOurs(ctx, w, outbox, watches)
 	if err != nil {
 		return Result{}, nil, err
@@ -77,7 +82,7 @@ func simulate(ctx context.Context, opt Options, out io.Writer) (Result, map[stri
 	plays := map[string]*play{}
 	if !opt.JSON && !opt.Quiet {
 		fmt.Fprintf(out, "A shop with %d products, %d hours, seed %d. Prices and stock move also while pages load and\nmessages travel. This is what lastlook does:\n\n",
-			products, int(simulated.Hours()), opt.Seed)
+			products, int(length.Hours()), opt.Seed)
 	}
 	for _, pol := range []policy{us, newOriginal(), newDirect()} {
 		tell := func(string, ...any) {}

@@ -39,7 +39,7 @@ func TestSameSeedSameStory(t *testing.T) {
 	t.Parallel()
 	var a, b bytes.Buffer
 	for _, out := range []*bytes.Buffer{&a, &b} {
-		if err := Run(t.Context(), Options{Seed: 7}, out); err != nil {
+		if err := Run(t.Context(), Options{Seed: 7, simulated: 3 * time.Hour}, out); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func TestSameSeedSameStory(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := Run(t.Context(), Options{Seed: 3, JSON: true}, &out); err != nil {
+	if err := Run(t.Context(), Options{Seed: 3, JSON: true, simulated: time.Hour}, &out); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {

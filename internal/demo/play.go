@@ -65,7 +65,7 @@ func run(w *world, pol policy, tell func(string, ...any)) (*play, error) {
 	_, daily := pol.(*original)
 	pl := &play{w: w, channels: channels, s: newSched(begin), tell: tell, looks: map[*product][]lookedAt{}, crashes: w.crashes, onceADay: daily}
 	var failed error
-	for t := begin; t.Before(begin.Add(simulated)); t = t.Add(tickEvery) {
+	for t := begin; t.Before(w.end); t = t.Add(tickEvery) {
 		pl.s.at(t, func() {
 			p := &process{play: pl}
 			if len(pl.crashes) > 0 && !pl.crashes[0].at.After(pl.s.now) {

@@ -14,7 +14,7 @@ import (
 
 // The scale of the simulation.
 const (
-	simulated  = 10 * time.Hour
+	simulated  = 10 * time.Hour // unless a test asks for less
 	sweepEvery = 5 * time.Minute
 	tickEvery  = time.Minute
 	products   = 12
@@ -104,7 +104,7 @@ var names = []string{"Desk lamp", "Office chair", "Kettle", "Headphones", "Runni
 	"Rain jacket", "Bike light", "Camping stove", "Board game", "Monitor arm", "Router"}
 
 // newWorld makes the shop's and the receiver's whole day from the seed.
-func newWorld(seed uint64) *world {
+func newWorld(seed uint64, simulated time.Duration) *world {
 	end := begin.Add(simulated)
 	w := &world{seeded: seeded{seed}, end: end}
 	for i := range products {
