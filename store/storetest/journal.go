@@ -135,7 +135,7 @@ func (j *journal) enqueued(kj *keyJournal, now time.Time, it *lastlook.Item, res
 			j.events["told cleared"] += b2i(kj.told != nil)
 			kj.told, kj.toldAt, kj.arrived, kj.toldStart = nil, time.Time{}, nil, 0
 		}
-		j.delayed(kj, it.Due, due)
+		j.delayed(kj, it.Due, due, it.RetryOf != 0)
 	case lastlook.Muted:
 	}
 	if want == lastlook.Marked {
@@ -143,11 +143,12 @@ func (j *journal) enqueued(kj *keyJournal, now time.Time, it *lastlook.Item, res
 	}
 }
 
-// delayed checks when a new row becomes due: the key's failures hold it back.
-func (j *journal) delayed(kj *keyJournal, wanted, due time.Time) {
+// delayed checks when a new row becomes due: the key's failures hold it back,
+// but not what an operator tries again.
+func (j *journal) delayed(kj *keyJournal, wanted, due time.Time, retry bool) {
 	j.Helper()
 	want := lastlook.Micro(wanted)
-	if kj.failures > 0 {
+	if kj.failures > 0 && !retry {
 		j.events["delayed"]++
 		if wait := kj.lastEnd.Add(backoff(kj.failures - 1)); wait.After(want) {
 			want = wait
