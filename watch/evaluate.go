@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"maps"
 	"time"
 
 	"github.com/lastlook/lastlook/watch/price"
@@ -189,8 +188,12 @@ func sameDay(w *Watch, a, b time.Time) bool {
 // tell returns what will have been told once a message with these findings is
 // delivered.
 func tell(w *Watch, before map[string]Told, news []Finding, o *Observation, now time.Time) map[string]Told {
-	after := make(map[string]Told, len(before)+len(news))
-	maps.Copy(after, before)
+	after := make(map[string]Told, len(w.Triggers))
+	for _, t := range w.Triggers { // a removed one never comes back under its id
+		if told, ok := before[t.ID]; ok {
+			after[t.ID] = told
+		}
+	}
 	for _, f := range news {
 		t := Told{Episode: f.Episode, Price: o.Price, At: now, Count: 1}
 		if old := before[f.Trigger.ID]; sameDay(w, old.At, now) {

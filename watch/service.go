@@ -41,10 +41,15 @@ type Config struct {
 	Clock func() time.Time
 	// Workers bounds the listings looked at at once (default 8).
 	Workers int
-	// Jitter is the largest part of an interval by which a listing's next look
-	// is moved, so that listings added together drift apart (default 0.1).
+	// LookTimeout bounds one look of a sweep, so that a page that never answers
+	// does not keep a worker for ever (default 30 s). The dispatcher's looks
+	// are bounded by how old a value may be.
+	LookTimeout time.Duration
+	// Jitter is the largest part of an interval, from 0 to 1, by which a
+	// listing's next look is moved, so that listings added together drift apart
+	// (default 0.1).
 	Jitter float64
-	// Rand gives numbers in [0, 1) for it.
+	// Rand gives numbers in [0, 1) for it. It is safe for concurrent use.
 	Rand func() float64
 }
 
@@ -63,6 +68,10 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("%w: the service needs a source", ErrInvalid)
 	case c.Rand == nil:
 		return nil, fmt.Errorf("%w: the service needs a source of random numbers", ErrInvalid)
+	case c.Workers < 0 || c.LookTimeout < 0:
+		return nil, fmt.Errorf("%w: %d workers and a look timeout of %s: neither can be negative", ErrInvalid, c.Workers, c.LookTimeout)
+	case c.Jitter < 0 || c.Jitter > 1:
+		return nil, fmt.Errorf("%w: a jitter of %g: it is a part of the interval, from 0 to 1", ErrInvalid, c.Jitter)
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -72,6 +81,9 @@ func New(c Config) (*Service, error) {
 	}
 	if c.Workers == 0 {
 		c.Workers = 8
+	}
+	if c.LookTimeout == 0 {
+		c.LookTimeout = 30 * time.Second
 	}
 	if c.Jitter == 0 {
 		c.Jitter = 0.1
@@ -139,23 +151,68 @@ func (s *Service) Sweep(ctx context.Context, limit int) (SweepResult, error) {
 
 // sweepOne looks at a listing; ok says whether it could be read.
 func (s *Service) sweepOne(ctx context.Context, l Listing) (enqueued int, ok bool, err error) {
-	o, lookErr := s.Look(ctx, l)
+	looking, cancel := context.WithTimeout(ctx, s.cfg.LookTimeout)
+	o, lookErr := s.Look(looking, l)
+	cancel()
 	now := s.cfg.Clock()
 	if ctx.Err() != nil {
 		return 0, false, ctx.Err() // stopped: the listing stays due
 	}
 	if lookErr != nil {
 		s.log.Info("could not look", "listing", l.ID, "url", l.URL, "error", lookErr)
-		return 0, false, s.cfg.Store.RecordFailure(ctx, now, Failure{ListingID: l.ID, Err: lookErr.Error(),
-			Missing: errors.Is(lookErr, ErrMissing), NextLook: s.nextAfterFailure(l, lookErr, now)})
+		return 0, false, unlessRemoved(s.cfg.Store.RecordFailure(ctx, now, failure(l, lookErr, s.nextAfterFailure(l, lookErr, now))))
 	}
-	_, err = s.cfg.Store.Record(ctx, now, Recording{ListingID: l.ID, Observation: o, NextLook: s.next(l, now),
+	detect := s.detect(o, now)
+	items := map[string]int{} // by watch: a store may ask twice
+	entries, err := s.cfg.Store.Record(ctx, now, Recording{ListingID: l.ID, Observation: o, NextLook: s.next(l, now),
 		Detect: func(e Entry, keys []lastlook.KeyRow) (Detected, error) {
-			d, err := Detect(e, keys, o, now)
-			enqueued += len(d.Items)
+			d, err := detect(e, keys)
+			items[e.Watch.ID] = len(d.Items)
 			return d, err
 		}})
-	return enqueued, true, err
+	if err != nil {
+		return 0, true, unlessRemoved(err)
+	}
+	for _, n := range items {
+		enqueued += n
+	}
+	for i := range entries {
+		if e := &entries[i]; e.Err != nil {
+			s.log.Error("nothing is detected for a watch", "watch", e.Watch.ID, "listing", l.ID, "error", e.Err)
+		}
+	}
+	return enqueued, true, nil
+}
+
+// unlessRemoved passes an error on unless it says that the listing is not there
+// any more: whoever watched it removed it while it was looked at.
+func unlessRemoved(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func failure(l Listing, err error, next time.Time) Failure {
+	return Failure{ListingID: l.ID, Err: cut(err.Error(), maxText), Missing: errors.Is(err, ErrMissing), NextLook: next}
+}
+
+// detect returns the question that a recording asks about each watch. What
+// goes wrong with one of them is that one's alone: the listing's others are
+// told all the same.
+func (s *Service) detect(o Observation, now time.Time) func(Entry, []lastlook.KeyRow) (Detected, error) {
+	return func(e Entry, keys []lastlook.KeyRow) (d Detected, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panicked: %v", p)
+			}
+			if err != nil {
+				s.log.Error("cannot detect for a watch; the others of its listing go on", "watch", e.Watch.ID, "listing", e.Listing.ID, "error", err)
+				d, err = Detected{States: e.States}, nil
+			}
+		}()
+		return Detect(e, keys, o, now)
+	}
 }
 
 // Look looks at a listing once, without recording anything.
@@ -166,11 +223,37 @@ func (s *Service) Look(ctx context.Context, l Listing) (Observation, error) {
 	}
 	began := s.cfg.Clock()
 	o, err := lookSafely(ctx, src, l)
-	if err == nil && o.At.IsZero() {
+	if err != nil {
+		return Observation{}, err
+	}
+	// A value cannot be newer than the look: a site's clock may be.
+	if o.At.IsZero() || o.At.After(began) {
 		o.At = began
 	}
 	o.At = lastlook.Micro(o.At)
-	return o, err
+	return tidy(o), nil
+}
+
+// Bounds of what an observation holds, in bytes. Pages say what they like, and
+// a row of the outbox has a limit that no page may push a listing over.
+const (
+	maxText     = 500
+	maxImage    = 2 << 10
+	maxEvidence = 12
+)
+
+// tidy bounds what a page said.
+func tidy(o Observation) Observation {
+	o.Title, o.SKU = cut(o.Title, maxText), cut(o.SKU, maxText)
+	if len(o.Image) > maxImage { // the picture itself, as a data: URL
+		o.Image = ""
+	}
+	evidence := o.Evidence[:min(len(o.Evidence), maxEvidence)]
+	o.Evidence = nil // the slice is the source's
+	for _, e := range evidence {
+		o.Evidence = append(o.Evidence, Evidence{Fact: cut(e.Fact, 50), Where: cut(e.Where, 200), Text: cut(e.Text, 200)})
+	}
+	return o
 }
 
 // lookSafely keeps a source's panic, on a page that nobody foresaw, from
@@ -190,13 +273,15 @@ func (s *Service) next(l Listing, now time.Time) time.Time {
 }
 
 // nextAfterFailure waits longer after each failure in a row, up to 8
-// intervals, and never less than the site asked for.
+// intervals, and never less than the site asked for, within reason: a site
+// must not be able to silence a watch for weeks by one header.
 func (s *Service) nextAfterFailure(l Listing, err error, now time.Time) time.Time {
 	_, hint := lastlook.Classify(err)
 	if errors.Is(err, ErrMissing) && l.MissingSince.IsZero() {
 		// Ask again soon: it is either a hiccup or definite.
 		return now.Add(min(l.Interval, missingFor))
 	}
+	hint = min(hint, lastlook.DefaultPolicy().HintCap)
 	wait := s.next(l, now).Sub(now) << min(l.Failures, 3)
 	return now.Add(min(max(wait, hint), MaxInterval))
 }
@@ -213,7 +298,10 @@ func Detect(e Entry, keys []lastlook.KeyRow, o Observation, now time.Time) (Dete
 	for i, channel := range e.Watch.Channels {
 		told, err := toldOf(keys[i])
 		if err != nil {
-			return d, fmt.Errorf("watch %s, channel %s: %w", e.Watch.ID, channel, err)
+			// Nothing can be judged by a baseline that cannot be read. The row
+			// fails in plain sight, as bad_payload, instead of silencing the
+			// watch.
+			told = nil
 		}
 		ev := Evaluate(&e.Watch, &o, e.States, told, now)
 		news := ev.News()

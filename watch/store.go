@@ -19,16 +19,22 @@ type Source interface {
 }
 
 // Store keeps listings, watches, trigger states and observations, in the same
-// database as the outbox. It is safe for concurrent use.
+// database as the outbox. It is safe for concurrent use. What names a watch or
+// a listing that does not exist gets [ErrNotFound], what cannot be accepted
+// [ErrInvalid].
 type Store interface {
 	// Add adds a watch on the listing with the same source and URL, which is
-	// created if there is none; its interval becomes the shorter of the two.
-	// It fills in the ids and returns both as stored.
+	// created if there is none; its interval becomes the shortest that a watch
+	// which is not paused asks for. A private listing is never shared with one
+	// that is not: nobody may see into a private network by naming an address
+	// that the operator watches. Add fills in the ids and returns both as
+	// stored.
 	Add(ctx context.Context, now time.Time, l Listing, w Watch) (Entry, error)
 	// Get returns one watch, List all, oldest first.
 	Get(ctx context.Context, id string) (Entry, error)
 	List(ctx context.Context) ([]Entry, error)
-	// Update changes a watch by a function within one transaction.
+	// Update changes a watch by a function within one transaction; see
+	// [RenewIDs] for its triggers.
 	Update(ctx context.Context, now time.Time, id string, change func(*Watch) error) (Entry, error)
 	// Remove removes a watch, its states, and its listing if nobody else
 	// watches it; the observations of such a listing go too.
@@ -44,6 +50,11 @@ type Store interface {
 	// each watch of the listing it calls detect with the watch, its states and
 	// the key rows of its channels (in the order of Watch.Channels), all read
 	// in that transaction. It returns the entries after it.
+	//
+	// Looks may overlap, and sources may give old copies: an observation that
+	// was made before the last one is kept, but decides nothing, since an
+	// episode that it seemed to end would be told a second time. Detect is not
+	// called then, and the entries' Last is the newer one.
 	Record(ctx context.Context, now time.Time, r Recording) ([]Entry, error)
 	// RecordFailure writes that a listing could not be looked at.
 	RecordFailure(ctx context.Context, now time.Time, f Failure) error
@@ -61,7 +72,12 @@ type Entry struct {
 	Listing Listing          `json:"listing"`
 	States  map[string]State `json:"states,omitzero"`
 	// Last is the listing's last observation; nil if there is none yet.
+	// Entries of one listing may share it, so it must not be changed.
 	Last *Observation `json:"last,omitzero"`
+	// Err says why the stored watch cannot be read, for example because it
+	// names a currency that this version does not know; its channels and
+	// triggers are then missing, and nothing is detected for it.
+	Err error `json:"-"`
 }
 
 // Recording is an observation to be recorded.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +46,29 @@ func (s *Service) active(ctx context.Context, ids []string) ([]lastlook.Reason, 
 	return out, nil
 }
 
+// The dispatcher goes on when all looks of a batch have ended, and a value may
+// be 10 s old when its message is sent. So that a page which is slow to answer
+// does not make the other values too old, no look is begun after beginWithin,
+// and none takes longer than until lookWithin.
+const (
+	beginWithin = 4 * time.Second
+	lookWithin  = 8 * time.Second
+)
+
+var (
+	errNotBegun = errors.New("not looked at yet: there were too many listings to look at")
+	errNoAnswer = fmt.Errorf("the source did not answer within %s", lookWithin)
+	errOldCopy  = errors.New("the source gave a copy from before the last look")
+)
+
+// listingLook is what a look at a listing gave for its watches.
+type listingLook struct {
+	listing string
+	seen    Observation
+	entries map[string]Entry // by watch
+	err     error
+}
+
 // look looks at the listings of the watches, each once, and records what it
 // saw like any other observation.
 func (s *Service) look(ctx context.Context, ids []string) []lastlook.Looked[Value] {
@@ -59,85 +83,121 @@ func (s *Service) look(ctx context.Context, ids []string) []lastlook.Looked[Valu
 	byListing := map[string][]int{}
 	var listings []Listing
 	for i, e := range entries {
-		if e.Watch.ID == "" {
+		switch {
+		case e.Watch.ID == "":
 			// Removed since it was asked whether it is active.
 			out[i].Err = lastlook.Gone(fmt.Errorf("%w: watch %s", ErrNotFound, ids[i]))
 			continue
-		}
-		if byListing[e.Listing.ID] == nil {
+		case e.Err != nil:
+			out[i].Err = e.Err
+			continue
+		case byListing[e.Listing.ID] == nil:
 			listings = append(listings, e.Listing)
 		}
 		byListing[e.Listing.ID] = append(byListing[e.Listing.ID], i)
+		out[i].Err = errNoAnswer
 	}
-	type result struct {
-		listing string
-		at      time.Time
-		entries map[string]Entry
-		err     error
-	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	results := make(chan result, len(listings))
-	work := make(chan Listing, len(listings))
-	for _, l := range listings {
-		work <- l
-	}
-	close(work)
-	for range min(s.cfg.Workers, len(listings)) {
-		wg.Go(func() {
-			for l := range work {
-				r := result{listing: l.ID}
-				r.entries, r.at, r.err = s.lookAndRecord(ctx, l)
-				results <- r
-			}
-		})
-	}
+	results := s.lookAll(ctx, listings)
+	timer := time.NewTimer(lookWithin + time.Second)
+	defer timer.Stop()
 	for range listings {
-		r := <-results
-		for _, i := range byListing[r.listing] {
-			e, ok := r.entries[ids[i]]
-			switch {
-			case r.err != nil:
-				out[i].Err = r.err
-			case !ok:
-				out[i].Err = lastlook.Gone(fmt.Errorf("%w: watch %s", ErrNotFound, ids[i]))
-			default:
-				out[i].Value, out[i].At = Value{Observation: *e.Last, entry: &e}, r.at
+		select {
+		case r := <-results:
+			for _, i := range byListing[r.listing] {
+				out[i] = r.of(ids[i])
 			}
+		case <-timer.C:
+			return out // a source does not honour its context
 		}
 	}
 	return out
 }
 
-// lookAndRecord looks at a listing for the dispatcher. A page that was missing
-// before, and still is, is gone.
-func (s *Service) lookAndRecord(ctx context.Context, l Listing) (map[string]Entry, time.Time, error) {
-	o, err := s.Look(ctx, l)
+// of returns what the look gave for one watch.
+func (r *listingLook) of(id string) lastlook.Looked[Value] {
+	e, ok := r.entries[id]
+	switch {
+	case r.err != nil:
+		return lastlook.Looked[Value]{Err: r.err}
+	case !ok:
+		return lastlook.Looked[Value]{Err: lastlook.Gone(fmt.Errorf("%w: watch %s", ErrNotFound, id))}
+	case e.Err != nil:
+		return lastlook.Looked[Value]{Err: e.Err}
+	}
+	return lastlook.Looked[Value]{Value: Value{Observation: r.seen, entry: &e}, At: r.seen.At}
+}
+
+// lookAll looks at listings, a few at a time; the channel takes all results.
+func (s *Service) lookAll(ctx context.Context, listings []Listing) <-chan listingLook {
+	results := make(chan listingLook, len(listings))
+	work := make(chan Listing, len(listings))
+	for _, l := range listings {
+		work <- l
+	}
+	close(work)
+	began := time.Now()
+	looking, cancel := context.WithTimeout(ctx, lookWithin)
+	var wg sync.WaitGroup
+	for range min(s.cfg.Workers, len(listings)) {
+		wg.Go(func() {
+			for l := range work {
+				r := listingLook{listing: l.ID, err: errNotBegun}
+				if time.Since(began) < beginWithin {
+					r.seen, r.entries, r.err = s.lookAndRecord(ctx, looking, l)
+				}
+				results <- r
+			}
+		})
+	}
+	go func() {
+		wg.Wait()
+		cancel()
+	}()
+	return results
+}
+
+// lookAndRecord looks at a listing for the dispatcher, within the time that
+// looking has, and records what it saw. A page that was missing before, and
+// still is, is gone.
+func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observation, map[string]Entry, error) {
+	began := lastlook.Micro(s.cfg.Clock())
+	o, err := s.Look(looking, l)
 	now := s.cfg.Clock()
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, now, err
+			return o, nil, err
 		}
-		missing := errors.Is(err, ErrMissing)
-		if rec := s.cfg.Store.RecordFailure(ctx, now, Failure{ListingID: l.ID, Err: err.Error(), Missing: missing}); rec != nil {
-			return nil, now, errors.Join(err, rec)
+		if rec := s.cfg.Store.RecordFailure(ctx, now, failure(l, err, time.Time{})); unlessRemoved(rec) != nil {
+			return o, nil, errors.Join(err, rec)
 		}
-		if missing && !l.MissingSince.IsZero() && now.Sub(l.MissingSince) >= missingFor {
+		if errors.Is(err, ErrMissing) && !l.MissingSince.IsZero() && now.Sub(l.MissingSince) >= missingFor {
 			err = lastlook.Gone(err)
 		}
-		return nil, now, err
+		return o, nil, err
 	}
-	entries, err := s.cfg.Store.Record(ctx, now, Recording{ListingID: l.ID, Observation: o,
-		Detect: func(e Entry, keys []lastlook.KeyRow) (Detected, error) { return Detect(e, keys, o, now) }})
+	r := Recording{ListingID: l.ID, Observation: o, Detect: s.detect(o, now)}
+	if l.Failures > 0 {
+		r.NextLook = s.next(l, now) // it can be read again: no need to wait longer
+	}
+	entries, err := s.cfg.Store.Record(ctx, now, r)
 	if err != nil {
-		return nil, now, fmt.Errorf("record what the look saw: %w", err)
+		return o, nil, fmt.Errorf("record what the look saw: %w", err)
 	}
 	byID := make(map[string]Entry, len(entries))
+	newest := &o
 	for _, e := range entries {
-		e.Last = &o
 		byID[e.Watch.ID] = e
+		if e.Last != nil && e.Last.At.After(newest.At) {
+			newest = e.Last
+		}
 	}
-	return byID, o.At, nil
+	// The triggers stand where the newest look left them. One that began after
+	// this one is as good; an older one than that says that what the source
+	// gave is older still.
+	if newest.At.After(o.At) && !newest.At.After(began) {
+		return o, nil, errOldCopy
+	}
+	return *newest, byID, nil
 }
 
 // evaluateCase asks the question of the value just looked at.
@@ -181,19 +241,31 @@ func Judge(c lastlook.Case[Value]) lastlook.Verdict {
 		return lastlook.CannotTell("the look gave no watch")
 	}
 	e, ev := evaluateCase(c)
-	if len(ev.News()) > 0 {
+	switch {
+	case e.Watch.Paused:
+		// The next claim asks whether it is active, and says why it is not.
+		return lastlook.CannotTell("the watch was paused while it was looked at")
+	case e.Watch.Recipient != c.Key.Recipient || !slices.Contains(e.Watch.Channels, c.Key.Channel):
+		return lastlook.Drop(lastlook.ReasonConditionLost).Because(
+			fmt.Sprintf("the watch does not tell %s through %s any more", c.Key.Recipient, c.Key.Channel))
+	case len(ev.News()) > 0:
 		return lastlook.Send()
-	}
-	if e.Watch.SnoozedUntil.After(c.Now) {
+	case e.Watch.SnoozedUntil.After(c.Now) && slices.ContainsFunc(ev.Findings, func(f Finding) bool { return f.Answer == Holds }):
 		return lastlook.Defer(e.Watch.SnoozedUntil).Because("snoozed")
 	}
+	return whyNot(c.Detection.Noticed, ev.Findings)
+}
+
+// whyNot says why nothing is told, by the triggers that were news when the row
+// was written.
+func whyNot(wereNews []string, findings []Finding) lastlook.Verdict {
 	noticed := map[string]bool{}
-	for _, id := range c.Detection.Noticed {
+	for _, id := range wereNews {
 		noticed[id] = true
 	}
 	var why []string
 	unknown, outOfStock, others := false, false, false
-	for _, f := range ev.Findings {
+	for _, f := range findings {
 		if len(noticed) > 0 && !noticed[f.Trigger.ID] {
 			continue
 		}

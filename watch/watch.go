@@ -10,10 +10,12 @@
 package watch
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +39,9 @@ const (
 	MinInterval     = 10 * time.Second
 	MaxInterval     = 31 * 24 * time.Hour
 )
+
+// maxURL bounds a listing's address, in bytes.
+const maxURL = 8 << 10
 
 // Listing is a thing looked at, shared by all who watch it.
 type Listing struct {
@@ -108,6 +113,12 @@ type Trigger struct {
 	PerDay int `json:"per_day,omitzero"`
 }
 
+// asksAs reports whether two triggers ask the same question.
+func (t Trigger) asksAs(o Trigger) bool {
+	c, ok := t.Target.Cmp(o.Target)
+	return t.Kind == o.Kind && (ok && c == 0 || t.Target.IsZero() && o.Target.IsZero())
+}
+
 // String returns the trigger for people.
 func (t Trigger) String() string {
 	switch t.Kind {
@@ -170,6 +181,48 @@ type Evidence struct {
 	Text string `json:"text"`
 }
 
+// Validate reports what is wrong with a listing, wrapping [ErrInvalid].
+func (l *Listing) Validate() error {
+	switch {
+	case l.Source == "":
+		return fmt.Errorf("%w: a listing needs the name of the source that looks at it, such as page", ErrInvalid)
+	case l.URL == "":
+		return fmt.Errorf("%w: a listing needs an address", ErrInvalid)
+	case len(l.URL) > maxURL:
+		return fmt.Errorf("%w: an address of %d bytes: the limit is %d", ErrInvalid, len(l.URL), maxURL)
+	case l.Interval < MinInterval || l.Interval > MaxInterval:
+		return fmt.Errorf("%w: an interval of %s: look every %s to every %s", ErrInvalid, l.Interval, MinInterval, MaxInterval)
+	}
+	return nil
+}
+
+// RenewIDs gives a fresh id to every trigger of after that before (nil if the
+// watch is new) does not have, or that asks something else there. What was told
+// of a trigger, and its episodes, are kept by its id: they must not count for
+// another question, nor for a trigger that was removed and has come back. A new
+// watch keeps the ids that it is given.
+func RenewIDs(before, after *Watch) {
+	for i := range after.Triggers {
+		t := &after.Triggers[i]
+		known := before == nil && t.ID != ""
+		if before != nil {
+			known = slices.ContainsFunc(before.Triggers, func(b Trigger) bool { return b.ID == t.ID && b.asksAs(*t) })
+		}
+		if !known {
+			t.ID = "t_" + strings.ToLower(rand.Text()[:8])
+		}
+	}
+}
+
+// Limits on what a watch may hold. All of it is told of, and kept, in rows of
+// bounded size.
+const (
+	maxTriggers  = 20
+	maxChannels  = 20
+	maxName      = 500
+	maxTriggerID = 64
+)
+
 // Validate reports what is wrong with a watch, wrapping [ErrInvalid].
 func (w *Watch) Validate() error {
 	switch {
@@ -179,19 +232,39 @@ func (w *Watch) Validate() error {
 		return fmt.Errorf("%w: a watch needs at least one channel to tell through", ErrInvalid)
 	case len(w.Triggers) == 0:
 		return fmt.Errorf("%w: a watch needs at least one trigger, such as a target price or back in stock", ErrInvalid)
+	case len(w.Channels) > maxChannels || len(w.Triggers) > maxTriggers:
+		return fmt.Errorf("%w: %d channels and %d triggers: a watch has at most %d and %d", ErrInvalid, len(w.Channels), len(w.Triggers), maxChannels, maxTriggers)
+	case len(w.Name) > maxName:
+		return fmt.Errorf("%w: a name of %d bytes: the limit is %d", ErrInvalid, len(w.Name), maxName)
 	}
 	if _, err := time.LoadLocation(w.Zone); err != nil || w.Zone == "Local" {
-		return fmt.Errorf("%w: zone %q is no IANA time zone such as Europe/Berlin", ErrInvalid, w.Zone)
+		return fmt.Errorf("%w: zone %q is no IANA time zone such as Europe/Berlin", ErrInvalid, cut(w.Zone, maxShown))
 	}
+	for i, channel := range w.Channels {
+		if slices.Contains(w.Channels[:i], channel) {
+			return fmt.Errorf("%w: channel %q is named twice", ErrInvalid, cut(channel, maxShown))
+		}
+		// A key that the outbox refuses would keep the whole listing from
+		// being recorded. The id is the store's, and in order.
+		k := Key(w, channel)
+		k.Subject = TopicName
+		if err := k.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	return w.validateTriggers()
+}
+
+func (w *Watch) validateTriggers() error {
 	seen := map[string]bool{}
 	for _, t := range w.Triggers {
-		if t.ID == "" || seen[t.ID] {
-			return fmt.Errorf("%w: trigger id %q is empty or used twice", ErrInvalid, t.ID)
+		if t.ID == "" || seen[t.ID] || len(t.ID) > maxTriggerID {
+			return fmt.Errorf("%w: trigger id %q is empty or used twice, or longer than %d bytes", ErrInvalid, cut(t.ID, maxShown), maxTriggerID)
 		}
 		seen[t.ID] = true
 		switch {
 		case !slices.Contains(Kinds(), t.Kind):
-			return fmt.Errorf("%w: there is no trigger %q", ErrInvalid, t.Kind)
+			return fmt.Errorf("%w: there is no trigger %q", ErrInvalid, cut(string(t.Kind), maxShown))
 		case t.Kind == Below && t.Target.IsZero():
 			return fmt.Errorf("%w: a target price needs an amount and a currency, such as \"499.90 EUR\"", ErrInvalid)
 		case t.Kind == Below && !t.Target.Positive():
@@ -202,31 +275,52 @@ func (w *Watch) Validate() error {
 }
 
 // ParseURL checks that s is an absolute http or https URL, and returns it in
-// the form in which listings are shared: host in lower case, no fragment.
+// the form in which listings are shared: host in lower case, no fragment, no
+// port that goes without saying.
 func ParseURL(s string) (string, error) {
-	u, err := url.Parse(strings.TrimSpace(s))
+	s = strings.TrimSpace(s)
+	if len(s) > maxURL {
+		s = s[:maxURL+1] // enough to say what is wrong with it
+	}
+	u, err := url.Parse(s)
+	const paste = "paste the page's whole address, such as https://shop.example/item"
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%w: that is not a URL: paste the page's whole address, such as https://shop.example/item", ErrInvalid)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("%w: %q is not an http or https address: paste the page's whole address, such as https://shop.example/item", ErrInvalid, shorten(s))
-	case u.Host == "" || u.Hostname() == "":
-		return "", fmt.Errorf("%w: %q names no host", ErrInvalid, shorten(s))
+		return "", fmt.Errorf("%w: that is not a URL: %s", ErrInvalid, paste)
 	case u.User != nil:
 		return "", fmt.Errorf("%w: the address carries a user name or password: leave them out", ErrInvalid)
+	case u.Scheme != "http" && u.Scheme != "https" && strings.Contains(s, "@"):
+		// It may carry a password that is not recognized as one.
+		return "", fmt.Errorf("%w: that is not an http or https address: %s", ErrInvalid, paste)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", fmt.Errorf("%w: %q is not an http or https address: %s", ErrInvalid, cut(s, maxShown), paste)
+	case u.Hostname() == "":
+		return "", fmt.Errorf("%w: %q names no host", ErrInvalid, cut(s, maxShown))
+	case len(s) > maxURL:
+		return "", fmt.Errorf("%w: the address is too long: the limit is %d bytes", ErrInvalid, maxURL)
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "", fmt.Errorf("%w: there is no port %s: %s", ErrInvalid, cut(port, maxShown), paste)
+		}
 	}
 	u.Host = strings.ToLower(u.Host)
-	u.Fragment, u.RawFragment = "", ""
+	u.Host = strings.TrimSuffix(u.Host, ":")
+	u.Host = strings.TrimSuffix(u.Host, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
+	u.Fragment, u.RawFragment, u.ForceQuery = "", "", false
 	if u.Path == "" {
 		u.Path = "/"
 	}
 	return u.String(), nil
 }
 
-func shorten(s string) string {
-	const limit = 60
+// maxShown bounds how much of a bad input an error shows, in bytes.
+const maxShown = 60
+
+// cut shortens a text for people to at most limit bytes and an ellipsis.
+func cut(s string, limit int) string {
 	if len(s) <= limit {
-		return s
+		return strings.ToValidUTF8(s, "")
 	}
 	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

@@ -42,7 +42,7 @@ func TestWithTxCommitsAllOrNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	mine := errors.New("mine")
-	if err := k.note("b", mine); err != mine { //nolint:errorlint // it comes back as it is
+	if err := k.note("b", mine); !errors.Is(err, mine) || err.Error() != "mine" {
 		t.Errorf("got %v, want f's own error", err)
 	}
 	func() {

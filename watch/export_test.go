@@ -1,0 +1,12 @@
+package watch
+
+import "github.com/lastlook/lastlook"
+
+// ValueOf is what a look for the dispatcher gives: the observation, and the
+// watch as it stood then.
+func ValueOf(e Entry, o Observation) Value { return Value{Observation: o, entry: &e} }
+
+// DetectSafely is how the service calls Detect.
+func (s *Service) DetectSafely(e Entry, keys []lastlook.KeyRow, o Observation) (Detected, error) {
+	return s.detect(o, s.cfg.Clock())(e, keys)
+}

@@ -1,0 +1,70 @@
+-- Reading. The Go code reads columns by their position, in the order given
+-- here. "{name}" stands for the fragment of that name.
+
+-- fragment: listing
+l.n, l.id, l.source, l.url, l.private, l.interval, l.next_look,
+l.last_ok, l.last_tried, l.last_error, l.failures, l.missing_since
+
+-- fragment: observation
+o.n, o.at, o.amount, o.currency, o.availability, o.sku, o.title, o.image, o.evidence
+
+-- fragment: watch
+w.n, w.id, w.listing, w.interval, w.name, w.recipient, w.channels, w.triggers,
+w.ignore_stock, w.zone, w.paused, w.snoozed_until, w.created_at
+
+-- name: due
+-- The partial index's condition stands here word for word, or it would not be
+-- used.
+SELECT {listing} FROM lastlook_watch_listings l
+WHERE l.active = 1 AND l.next_look <= ?
+ORDER BY l.next_look, l.n LIMIT ?;
+
+-- name: next_due
+SELECT l.next_look FROM lastlook_watch_listings l
+WHERE l.active = 1
+ORDER BY l.next_look LIMIT 1;
+
+-- name: listing_by_id
+SELECT {listing}, {observation}
+FROM lastlook_watch_listings l
+LEFT JOIN lastlook_watch_observations o ON o.n = l.last_observation
+WHERE l.id = ?;
+
+-- name: listing_by_url
+SELECT {listing}, {observation}
+FROM lastlook_watch_listings l
+LEFT JOIN lastlook_watch_observations o ON o.n = l.last_observation
+WHERE l.url = ? AND l.source = ? AND l.private = ?;
+
+-- name: listings_by_number
+SELECT {listing}, {observation}
+FROM json_each(?) v
+CROSS JOIN lastlook_watch_listings l ON l.n = v.value
+LEFT JOIN lastlook_watch_observations o ON o.n = l.last_observation;
+
+-- name: watches_by_id
+SELECT {watch} FROM json_each(?) v CROSS JOIN lastlook_watch_watches w ON w.id = v.value;
+
+-- name: watches_by_listing
+SELECT {watch} FROM lastlook_watch_watches w WHERE w.listing = ? ORDER BY w.n;
+
+-- name: watches_all
+SELECT {watch} FROM lastlook_watch_watches w ORDER BY w.created_at, w.n;
+
+-- name: states_by_watch
+SELECT s.watch, s.trigger_id, s.known, s.holding, s.episode, s.since
+FROM json_each(?) v CROSS JOIN lastlook_watch_states s ON s.watch = v.value;
+
+-- name: demand
+-- Whether anybody wants a listing looked at, and how often.
+SELECT count(*), coalesce(min(interval), 0) FROM (
+    SELECT interval FROM lastlook_watch_watches WHERE listing = ? AND paused = 0 ORDER BY interval LIMIT 1
+);
+
+-- name: watched
+SELECT EXISTS (SELECT 1 FROM lastlook_watch_watches WHERE listing = ?);
+
+-- name: history
+SELECT {observation} FROM lastlook_watch_observations o
+WHERE o.listing = ?
+ORDER BY o.at DESC, o.n DESC LIMIT ?;
