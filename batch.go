@@ -197,11 +197,18 @@ func (d *Dispatcher) askActive(ctx context.Context, t *topic, rows []Row, ended 
 	return ready, ended
 }
 
+// lookPause is how long a row waits whose turn to be looked at did not come.
+const lookPause = time.Second
+
 // judgeRow decides on one row: either an end of the attempt, or a parcel.
 func (d *Dispatcher) judgeRow(ctx context.Context, t *topic, r *Row, seen looked, now time.Time) (*settled, *parcel) {
 	cause := seen.err
-	if cause != nil && (errors.Is(cause, errNotLooked) || ctx.Err() != nil) {
-		c, err := r.Postpone(now, r.Due, Outcome{Err: cause.Error()})
+	if cause != nil && (errors.Is(cause, ErrNotLooked) || ctx.Err() != nil) {
+		due := r.Due
+		if ctx.Err() == nil {
+			due = now.Add(lookPause) // let others have their turn
+		}
+		c, err := r.Postpone(now, due, Outcome{Err: cause.Error()})
 		if err != nil {
 			d.defect(r, err)
 			return nil, nil

@@ -561,3 +561,33 @@ func TestOneLoopAtATime(t *testing.T) {
 		}
 	})
 }
+
+func TestNotLookedAtCostsNoAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := true
+		r := newRig(t, func(r *rig) {
+			look := r.topic.Look
+			r.topic.Look = func(ctx context.Context, subjects []string) []lastlook.Looked[int] {
+				out := look(ctx, subjects)
+				for i := range out {
+					if busy && subjects[i] == "b" {
+						out[i] = lastlook.Looked[int]{Err: fmt.Errorf("too many: %w", lastlook.ErrNotLooked)}
+					}
+				}
+				return out
+			}
+		})
+		r.world.Set("a", 480)
+		r.world.Set("b", 480)
+		ids := r.enqueue(t, 498, "a", "b")
+		r.tick(t)
+		r.want(t, ids[0], lastlook.StateSent, "")
+		if rec := r.want(t, ids[1], lastlook.StatePending, ""); rec.Attempt != 0 || !rec.Due.Equal(time.Now().Add(time.Second)) {
+			t.Errorf("attempt %d, due %v", rec.Attempt, rec.Due)
+		}
+		busy = false
+		time.Sleep(time.Second)
+		r.tick(t)
+		r.want(t, ids[1], lastlook.StateSent, "")
+	})
+}

@@ -34,7 +34,7 @@ func (d *Dispatcher) look(ctx context.Context, t *topic, subjects []string, emit
 	case ctx.Err() != nil:
 		none := make([]seenSubject, len(subjects))
 		for i := range none {
-			none[i] = seenSubject{i, looked{at: d.now(), err: errNotLooked}}
+			none[i] = seenSubject{i, looked{at: d.now(), err: ErrNotLooked}}
 		}
 		emit(none)
 	case t.look != nil:
@@ -104,7 +104,7 @@ func (d *Dispatcher) lookEach(ctx context.Context, t *topic, subjects []string, 
 		d.calls.Go(func() {
 			for i := range work {
 				if begin.Err() != nil {
-					results <- seenSubject{i, looked{at: d.now(), err: errNotLooked}}
+					results <- seenSubject{i, looked{at: d.now(), err: ErrNotLooked}}
 					continue
 				}
 				results <- seenSubject{i, d.lookSubject(ctx, t, subjects[i])}
@@ -114,8 +114,10 @@ func (d *Dispatcher) lookEach(ctx context.Context, t *topic, subjects []string, 
 	d.emitGroups(results, len(subjects), emit)
 }
 
-// errNotLooked marks a subject whose turn did not come.
-var errNotLooked = errors.New("not looked at")
+// ErrNotLooked is what a [Topic.Look] returns, wrapped or not, for a subject
+// that it did not begin to look at for want of time. Nothing is known to be
+// wrong, so the row is given back for a second without costing an attempt.
+var ErrNotLooked = errors.New("lastlook: not looked at")
 
 func (d *Dispatcher) emitGroups(results <-chan seenSubject, n int, emit func([]seenSubject)) {
 	var group []seenSubject

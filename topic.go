@@ -24,7 +24,8 @@ type Topic[V any] struct {
 	// once per batch and topic, with distinct subjects, so that a source which
 	// serves many of them is asked once. An error wrapping [Gone] is the
 	// definite answer that the item no longer exists (the row is dropped);
-	// every other error means that nobody knows (the row is tried again).
+	// [ErrNotLooked] gives the row back as it was; every other error means that
+	// nobody knows (the row is tried again).
 	Look func(ctx context.Context, subjects []string) []Looked[V]
 	// LookOne is the alternative to Look for sources that know one subject at
 	// a time; up to LookConcurrency (default 8) calls run at once, and fast

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"sync"
 	"time"
 
@@ -159,7 +160,7 @@ func (s *Service) sweepOne(ctx context.Context, l Listing) (enqueued int, ok boo
 		return 0, false, ctx.Err() // stopped: the listing stays due
 	}
 	if lookErr != nil {
-		s.log.Info("could not look", "listing", l.ID, "url", l.URL, "error", lookErr)
+		s.log.Info("could not look", "listing", l.ID, "host", hostOf(l.URL), "error", lookErr)
 		return 0, false, unlessRemoved(s.cfg.Store.RecordFailure(ctx, now, failure(l, lookErr, s.nextAfterFailure(l, lookErr, now))))
 	}
 	detect := s.detect(o, now)
@@ -320,4 +321,13 @@ func Detect(e Entry, keys []lastlook.KeyRow, o Observation, now time.Time) (Dete
 		d.Items = append(d.Items, it)
 	}
 	return d, nil
+}
+
+// hostOf returns a URL's host, for logs: its path and query may hold a secret.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }

@@ -56,7 +56,7 @@ const (
 )
 
 var (
-	errNotBegun = errors.New("not looked at yet: there were too many listings to look at")
+	errNotBegun = fmt.Errorf("%w: there were too many listings to look at", lastlook.ErrNotLooked)
 	errNoAnswer = fmt.Errorf("the source did not answer within %s", lookWithin)
 	errOldCopy  = errors.New("the source gave a copy from before the last look")
 )
