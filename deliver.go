@@ -48,6 +48,7 @@ type shipment struct {
 // by callGrace after the deadline. It returns when all are settled.
 func (d *Dispatcher) deliver(ctx context.Context, s *shipment) {
 	s.left.Store(int64(len(s.parcels)))
+	d.ends.underway.Add(int64(len(s.parcels)))
 	byLane := map[laneKey][]*parcel{}
 	for _, p := range s.parcels {
 		k := p.row.Lane.key()
@@ -180,9 +181,10 @@ func (d *Dispatcher) settle(s *shipment, p *parcel, res callResult) {
 	from := p.row.State
 	c, err := settle(&p.row, s.topic, res, now, d.cfg.Rand(), parked)
 	if err != nil {
+		d.ends.underway.Add(-1)
 		d.defect(&p.row, err)
 	} else {
-		d.ends.add(settled{change: c, row: p.row, from: from, result: res})
+		d.ends.arrive(settled{change: c, row: p.row, from: from, result: res})
 	}
 	if s.left.Add(-1) == 0 {
 		close(s.done)

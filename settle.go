@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,8 @@ type ends struct {
 	mu    sync.Mutex
 	queue []settled
 	ready chan struct{} // holds a token while the queue is not empty
+	// underway counts shipped parcels whose end is not in the queue yet.
+	underway atomic.Int64
 }
 
 func newEnds() *ends { return &ends{ready: make(chan struct{}, 1)} }
@@ -30,10 +33,16 @@ func (e *ends) add(s settled) {
 	e.mu.Lock()
 	e.queue = append(e.queue, s)
 	e.mu.Unlock()
-	select {
-	case e.ready <- struct{}{}:
-	default:
-	}
+	signal(e.ready)
+}
+
+// arrive adds the end of a shipped parcel.
+func (e *ends) arrive(s settled) {
+	e.mu.Lock()
+	e.queue = append(e.queue, s)
+	e.mu.Unlock()
+	e.underway.Add(-1)
+	signal(e.ready)
 }
 
 func (e *ends) take(limit int) []settled {
@@ -51,6 +60,23 @@ func (e *ends) take(limit int) []settled {
 // writeLimit bounds the changes of one write.
 const writeLimit = 1000
 
+// linger is how long a write waits for other calls that are under way: most
+// ends of a batch come together, and a transaction costs a sync.
+const linger = 3 * time.Millisecond
+
+// gather waits, not for long, for the ends that are about to come.
+func (e *ends) gather() {
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	for e.underway.Load() > 0 {
+		select {
+		case <-e.ready:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
 // writeEnds writes what deliveries came to until stop is closed and nothing is
 // left. An end is never given up while the process lives and its owner waits:
 // the state and the token decide, not the lease.
@@ -63,6 +89,7 @@ func (d *Dispatcher) writeEnds(ctx context.Context, stop <-chan struct{}) {
 		}
 		select {
 		case <-d.ends.ready:
+			d.ends.gather()
 		case <-stop:
 			if batch = d.ends.take(writeLimit); len(batch) == 0 {
 				return
