@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test cover mutants
+CI_TARGETS := deps lint generate-check test cover mutants crash-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -93,6 +93,12 @@ ifneq ($(filter crash,$(LONG)),)
 crash: ## Kill the engine at random moments and at named failpoints, and judge what is left.
 	@cd bench && go run ./cmd/crash $(ARGS)
 endif
+
+.PHONY: crash-quick bench-quick
+crash-quick: ## The short form of crash, for CI.
+	@cd bench && go run ./cmd/crash -quick
+bench-quick: ## The short form of bench, for CI: it shows that all runs, not how fast.
+	@cd bench && go run ./cmd/bench -quick
 
 .PHONY: ci
 ci: ## Run what CI runs, and print the seconds of each part.

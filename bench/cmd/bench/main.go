@@ -1,0 +1,160 @@
+// Command bench measures the outbox on SQLite, and writes results/sqlite.json and
+// the table in docs/benchmarks.md.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
+
+	"github.com/lastlook/lastlook/bench/internal/result"
+	"github.com/lastlook/lastlook/bench/internal/sqlitebench"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+		stop()
+		os.Exit(1)
+	}
+}
+
+// options are the command's flags.
+type options struct {
+	quick               bool
+	out, doc, dir, prof string
+	parts               []string
+}
+
+// part is a group of measurements.
+type part struct {
+	name string
+	run  func(*sqlitebench.Bench, context.Context) error
+	// asked says that it is measured only if it is asked for.
+	asked bool
+}
+
+var parts = []part{
+	{name: "enqueue", run: (*sqlitebench.Bench).Enqueue},
+	{name: "drain", run: (*sqlitebench.Bench).Drain},
+	{name: "claim", run: (*sqlitebench.Bench).Claim},
+	{name: "backlog", run: (*sqlitebench.Bench).Backlog},
+	{name: "memory", run: (*sqlitebench.Bench).Memory},
+	{name: "engine", run: (*sqlitebench.Bench).Engine, asked: true}, // to be profiled
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone)")
+	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
+	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
+	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
+	fs.StringVar(&o.prof, "cpuprofile", "", "write a profile to `FILE`")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if *only != "" {
+		o.parts = strings.Split(*only, ",")
+	} else if !o.quick {
+		o.out = orElse(o.out, filepath.Join("results", "sqlite.json"))
+		o.doc = orElse(o.doc, filepath.Join("..", "docs", "benchmarks.md"))
+	}
+	for _, name := range o.parts {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+			return o, fmt.Errorf("no part %q", name)
+		}
+	}
+	return o, nil
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func run(ctx context.Context, args []string) (err error) {
+	if len(args) == 3 && args[0] == sqlitebench.MemoryCommand {
+		use, err := sqlitebench.DrainAndReport(ctx, args[1], args[2])
+		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(use))
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	if o.prof != "" {
+		f, err := os.Create(o.prof)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		defer func() {
+			pprof.StopCPUProfile()
+			_ = f.Close() // a profile that is cut short cannot be read, and says so
+		}()
+	}
+	b, err := measure(ctx, o)
+	if err != nil {
+		return err
+	}
+	file := result.New(ctx, b.Summary, b.Rows)
+	if o.out != "" {
+		if err := file.Write(o.out); err != nil {
+			return err
+		}
+	}
+	if o.doc != "" {
+		if err := writeTable(o.doc, file, b.Rows); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(b.Summary)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("bench: %s\n", text)
+	return nil
+}
+
+func measure(ctx context.Context, o options) (*sqlitebench.Bench, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	b := &sqlitebench.Bench{
+		Dir: o.dir, Quick: o.quick, Summary: map[string]float64{},
+		Say: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+		Self: func(ctx context.Context, args ...string) ([]byte, error) {
+			cmd := exec.CommandContext(ctx, self, args...)
+			cmd.Stderr = os.Stderr
+			return cmd.Output()
+		},
+	}
+	for _, p := range parts {
+		if asked := slices.Contains(o.parts, p.name); !asked && (p.asked || len(o.parts) > 0) {
+			continue
+		}
+		if err := p.run(b, ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lastlook/lastlook/bench/internal/result"
+	"github.com/lastlook/lastlook/bench/internal/sqlitebench"
+)
+
+// The lines between which the table stands.
+const (
+	tableBegin = "<!-- sqlite: written by make bench -->"
+	tableEnd   = "<!-- /sqlite -->"
+)
+
+// writeTable puts the figures into a page, between its two marks.
+func writeTable(path string, f result.File, rows []sqlitebench.Row) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	page, err := replaceTable(string(b), table(f, rows))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.WriteFile(path, []byte(page), 0o644)
+}
+
+func replaceTable(page, table string) (string, error) {
+	before, rest, found := strings.Cut(page, tableBegin+"\n")
+	_, after, closed := strings.Cut(rest, tableEnd)
+	if !found || !closed {
+		return "", fmt.Errorf("it has no %s and %s, each on a line of its own", tableBegin, tableEnd)
+	}
+	return before + tableBegin + "\n" + table + tableEnd + after, nil
+}
+
+func table(f result.File, rows []sqlitebench.Row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nMeasured on %s.\n\n| what | median | rounds | lowest – highest | |\n| --- | ---: | ---: | ---: | --- |\n", f.Machine)
+	for _, r := range rows {
+		n, spread := 1, ""
+		if len(r.Rounds) > 1 {
+			n, spread = len(r.Rounds), figure(slices.Min(r.Rounds))+" – "+figure(slices.Max(r.Rounds))
+		}
+		fmt.Fprintf(&b, "| %s | %s %s | %d | %s | %s |\n", r.Name, figure(r.Value), r.Unit, n, spread, r.Note)
+	}
+	return b.String() + "\n"
+}
+
+// figure writes a number as people read it: three digits that count, and spaces
+// between thousands.
+func figure(v float64) string {
+	switch {
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	}
+	s := fmt.Sprintf("%.0f", v)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return s
+}
