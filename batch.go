@@ -208,14 +208,14 @@ func (d *Dispatcher) judgeRow(ctx context.Context, t *topic, r *Row, seen looked
 		if ctx.Err() == nil {
 			due = now.Add(lookPause) // let others have their turn
 		}
-		c, err := r.Postpone(now, due, Outcome{Err: cause.Error()})
+		c, err := r.Postpone(now, due, Outcome{Err: errText(cause)})
 		if err != nil {
 			d.defect(r, err)
 			return nil, nil
 		}
 		return &settled{change: c, row: *r, from: c.From, err: cause}, nil
 	}
-	dec, err := decide(r, t, seen, now, d.cfg.Rand())
+	dec, err := decide(r, t, seen, now, d.cfg.Rand(), func(p any) { d.panicked("topic "+t.name, p) })
 	if err != nil {
 		d.defect(r, err)
 		return nil, nil
@@ -291,15 +291,22 @@ func (d *Dispatcher) applyFresh(ctx context.Context, changes []Change, until tim
 }
 
 // commitFailed keeps what was decided for the writer, which tries again; rows
-// that were to be sent are given up to their lease, since their look grows old.
+// that were to be sent are given back, since their look grows old.
 func (d *Dispatcher) commitFailed(ended []settled, parcels []*parcel, err error) {
 	d.log.Error("cannot write verdicts", "ended", len(ended), "not_sent", len(parcels), "error", err)
 	for i := range ended {
 		d.ends.add(ended[i])
 	}
-	rows := make([]Row, len(parcels))
-	for i, p := range parcels {
-		rows[i] = p.row
+	// If the write happened all the same, its outcome being unknown, this
+	// undoes it: nothing was called. If not, the fence does not hold.
+	now := d.now()
+	for _, p := range parcels {
+		from := p.row.State
+		c, err := p.row.NotCalled(now, Outcome{Err: "the move to sending could not be written"})
+		if err != nil {
+			d.defect(&p.row, err)
+			continue
+		}
+		d.ends.add(settled{change: c, row: p.row, from: from})
 	}
-	d.release(rows)
 }

@@ -143,6 +143,9 @@ func (r *Row) Sending(at time.Time, a Assertion, lease time.Time) (Change, error
 func (r *Row) Drop(at time.Time, reason Reason, o Outcome) (Change, error) {
 	c, _, err := r.transition(EventDropped, at, reason, o)
 	c.Seen = o.Value
+	if len(c.Seen) > MaxPayload {
+		c.Seen = fmt.Appendf(nil, elidedPattern, len(c.Seen))
+	}
 	return finish(c, r, err)
 }
 

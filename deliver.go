@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -57,7 +58,7 @@ func (d *Dispatcher) deliver(ctx context.Context, s *shipment) {
 	for k, ps := range byLane {
 		next := new(atomic.Int64)
 		for range min(len(ps), d.cfg.LaneConcurrency) {
-			d.calls.Go(func() { d.work(ctx, s, k, ps, next) })
+			d.calls.Load().Go(func() { d.work(ctx, s, k, ps, next) })
 		}
 	}
 	deadline, _ := s.ctx.Deadline()
@@ -75,6 +76,7 @@ func (d *Dispatcher) deliver(ctx context.Context, s *shipment) {
 		case p.state.CompareAndSwap(parcelWaiting, parcelSettled):
 			d.settle(s, p, callResult{err: errNoTurn})
 		case p.state.CompareAndSwap(parcelCalling, parcelSettled):
+			d.lanes.answered(p.row.Lane.key(), now.Sub(time.UnixMicro(p.began.Load())), false)
 			d.settle(s, p, callResult{called: true, err: Unknown(errNoAnswer), at: time.UnixMicro(p.began.Load()), until: now})
 		}
 	}
@@ -84,6 +86,7 @@ var (
 	errNoTurn   = errors.New("the deadline passed before its turn came")
 	errNoAnswer = errors.New("the channel did not return by its deadline")
 	errTooOld   = errors.New("the look became too old before its turn came")
+	errExpired  = errors.New("the row expired before its turn came")
 	errStopping = errors.New("the dispatcher is stopping")
 )
 
@@ -97,8 +100,10 @@ func (d *Dispatcher) work(ctx context.Context, s *shipment, k laneKey, ps []*par
 		}
 		select {
 		case slots <- struct{}{}:
-			d.deliverOne(ctx, s, k, ps[i])
-			<-slots
+			func() {
+				defer func() { <-slots }() // also if the channel ends its goroutine
+				d.deliverOne(ctx, s, k, ps[i])
+			}()
 		case <-s.ctx.Done():
 			if p := ps[i]; p.state.CompareAndSwap(parcelWaiting, parcelSettled) {
 				d.settle(s, p, callResult{err: errNoTurn})
@@ -118,6 +123,8 @@ func (d *Dispatcher) deliverOne(ctx context.Context, s *shipment, k laneKey, p *
 		not = errNoTurn
 	case begin.Sub(p.lookedAt) > s.topic.policy.MaxAge:
 		not = errTooOld
+	case !p.row.ExpiresAt.After(begin):
+		not = errExpired
 	}
 	if not != nil {
 		if p.state.CompareAndSwap(parcelWaiting, parcelSettled) {
@@ -130,8 +137,8 @@ func (d *Dispatcher) deliverOne(ctx context.Context, s *shipment, k laneKey, p *
 		return
 	}
 	r := &p.row
-	receipt, err := callSafely(s.ctx, d.cfg.Channels[r.Key.Channel], Delivery{
-		ID: r.ID, Key: r.Key, Message: p.message, Value: r.Assertion.Value,
+	receipt, err := d.callSafely(s.ctx, d.cfg.Channels[r.Key.Channel], Delivery{
+		ID: r.ID, Key: r.Key, Message: p.message, Value: slices.Clone(r.Assertion.Value),
 		DeliveryKey: DeliveryKey(r.Key, r.Assertion.Seq), ReplaceKey: ReplaceKey(r.Key),
 		Attempt: r.Attempt, LookedAt: r.Assertion.LookedAt, ExpiresAt: r.ExpiresAt, Trace: r.Trace,
 	})
@@ -145,9 +152,10 @@ func (d *Dispatcher) deliverOne(ctx context.Context, s *shipment, k laneKey, p *
 	d.settle(s, p, callResult{called: true, receipt: receipt, err: err, at: begin, until: end})
 }
 
-func callSafely(ctx context.Context, ch Channel, dl Delivery) (r Receipt, err error) {
+func (d *Dispatcher) callSafely(ctx context.Context, ch Channel, dl Delivery) (r Receipt, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			d.panicked("channel "+dl.Key.Channel, p)
 			err = Unknown(fmt.Errorf("channel %q panicked: %v", dl.Key.Channel, p))
 		}
 	}()

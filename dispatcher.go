@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,11 +42,11 @@ type Config struct {
 	// SweepEvery is how often dead leases and expired rows are looked for
 	// (default 5 s).
 	SweepEvery time.Duration
-	// DrainTimeout bounds how long a stop waits for what is in flight
-	// (default 30 s).
+	// DrainTimeout bounds how long a stop waits for what is in flight (default
+	// 30 s; never less than a call may take).
 	DrainTimeout time.Duration
 
-	// Clock is the source of now; the default is [time.Now].
+	// Clock is the source of now; the default is the outbox's ([WithClock]).
 	Clock func() time.Time
 	// Rand gives numbers in [0, 1) for jitter; the default is [rand.Float64].
 	Rand func() float64
@@ -59,9 +60,6 @@ func (c Config) withDefaults() (Config, error) {
 	c.SweepEvery = orDefault(c.SweepEvery, 5*time.Second)
 	c.DrainTimeout = orDefault(c.DrainTimeout, 30*time.Second)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	if c.Clock == nil {
-		c.Clock = time.Now
-	}
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
@@ -94,8 +92,8 @@ type Dispatcher struct {
 	freed   chan struct{} // room was made in a lane
 	lanes   *lanes
 	ends    *ends
-	batches sync.WaitGroup // looks and shipments
-	calls   sync.WaitGroup // calls of topics and channels
+	batches sync.WaitGroup                 // looks and shipments
+	calls   atomic.Pointer[sync.WaitGroup] // calls of topics and channels, of this run
 
 	mu     sync.Mutex
 	held   map[Token]int // claims of this dispatcher: rows not yet settled
@@ -104,6 +102,9 @@ type Dispatcher struct {
 
 // NewDispatcher returns a dispatcher on the outbox.
 func NewDispatcher(o *Outbox, c Config) (*Dispatcher, error) {
+	if c.Clock == nil {
+		c.Clock = o.now
+	}
 	cfg, err := c.withDefaults()
 	if err != nil {
 		return nil, err
@@ -123,6 +124,10 @@ func NewDispatcher(o *Outbox, c Config) (*Dispatcher, error) {
 			return nil, fmt.Errorf("%w: two topics are named %q", ErrInvalid, t.name)
 		}
 		d.topics[t.name] = t
+	}
+	for _, t := range d.topics {
+		// A stop must leave calls under way the time that they have.
+		d.cfg.DrainTimeout = max(d.cfg.DrainTimeout, t.policy.CallTimeout+2*callGrace)
 	}
 	d.names = slices.Sorted(maps.Keys(d.topics))
 	if len(d.names) == 0 || len(d.channels) == 0 {
@@ -148,14 +153,15 @@ func (d *Dispatcher) Wake() { signal(d.wake) }
 // that did not succeed within [Config.DrainTimeout]. Trouble with the store is
 // logged and tried again. Run returns [ErrDispatcherRunning] at once if the
 // store allows one loop only and another has it.
-func (d *Dispatcher) Run(ctx context.Context) error {
+func (d *Dispatcher) Run(ctx context.Context) (err error) {
 	stop, err := d.start(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.outbox.subscribe(d)()
+	defer func() { err = errors.Join(err, stop()) }() // also if a Gate panics
 	d.loop(ctx)
-	return stop()
+	return nil
 }
 
 func (d *Dispatcher) loop(ctx context.Context) {
@@ -182,6 +188,7 @@ func (d *Dispatcher) loop(ctx context.Context) {
 			if !p.wakeAt.IsZero() {
 				wait = min(wait, max(p.wakeAt.Sub(d.now()), time.Millisecond))
 			}
+			wait = min(wait, max(swept.Add(d.cfg.SweepEvery).Sub(d.now()), time.Millisecond))
 		}
 		d.wait(ctx, wait, p.held)
 	}
@@ -217,7 +224,7 @@ type TickResult struct {
 
 // Tick makes one bounded pass: it sweeps, claims up to [Config.BatchSize] due
 // rows, and returns when each of them is settled.
-func (d *Dispatcher) Tick(ctx context.Context) (TickResult, error) {
+func (d *Dispatcher) Tick(ctx context.Context) (res TickResult, err error) {
 	stop, err := d.start(ctx)
 	if err != nil {
 		return TickResult{}, err
@@ -225,13 +232,16 @@ func (d *Dispatcher) Tick(ctx context.Context) (TickResult, error) {
 	d.mu.Lock()
 	d.counts = TickResult{}
 	d.mu.Unlock()
+	defer func() { // also if a Gate panics
+		err = errors.Join(err, stop())
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		claimed := res.Claimed
+		res = d.counts
+		res.Claimed = claimed
+	}()
 	d.sweep(ctx)
-	claimed, err := d.tick(ctx)
-	err = errors.Join(err, stop())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	res := d.counts
-	res.Claimed = claimed
+	res.Claimed, err = d.tick(ctx)
 	return res, err
 }
 
@@ -291,6 +301,8 @@ func (d *Dispatcher) start(ctx context.Context) (stop func() error, err error) {
 			return nil, err
 		}
 	}
+	calls := new(sync.WaitGroup)
+	d.calls.Store(calls)
 	// What was decided is written also while stopping.
 	writing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	noMore, written := make(chan struct{}), make(chan struct{})
@@ -310,16 +322,16 @@ func (d *Dispatcher) start(ctx context.Context) (stop func() error, err error) {
 		patience.Reset(d.cfg.DrainTimeout)
 		close(noMore)
 		<-written
-		return errors.Join(d.waitForCalls(writing), unlock())
+		return errors.Join(waitForCalls(writing, calls), unlock())
 	}, nil
 }
 
 // waitForCalls waits for calls that outlived their deadline.
-func (d *Dispatcher) waitForCalls(ctx context.Context) error {
+func waitForCalls(ctx context.Context, calls *sync.WaitGroup) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.calls.Wait()
+		calls.Wait()
 	}()
 	select {
 	case <-done:

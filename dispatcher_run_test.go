@@ -351,7 +351,7 @@ func TestExpiredRowsDropWhateverTheirTopic(t *testing.T) {
 		r := newRig(t, nil)
 		r.world.Set("a", 480)
 		known, strange := itemFor(t, r, "a"), itemFor(t, r, "a")
-		known.Due = time.Now().Add(25 * time.Hour)
+		known.Due, known.ExpiresAt = time.Now().Add(23*time.Hour), time.Now().Add(24*time.Hour)
 		strange.Topic, strange.Channel = "other", "elsewhere"
 		ids := r.enqueueItems(t, known, strange)
 		if res := r.tick(t); res.Claimed != 0 {

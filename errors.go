@@ -101,6 +101,9 @@ type Error struct {
 
 // Error returns the cause's text.
 func (e *Error) Error() string {
+	if e == nil {
+		return "a nil error of lastlook"
+	}
 	if e.Err == nil {
 		return e.Class.String()
 	}
@@ -108,7 +111,12 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // RetryAfter marks err as transient, not to be tried again before d has
 // passed (HTTP's Retry-After). The core caps the hint at [Policy.HintCap].
@@ -132,7 +140,7 @@ func Unknown(err error) error { return &Error{Class: ClassUnknown, Err: err} }
 
 // Classify returns the class of err and the wait that it asks for.
 func Classify(err error) (Class, time.Duration) {
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e.Class, e.After
 	}
 	return ClassTransient, 0

@@ -34,9 +34,9 @@ type decision struct {
 }
 
 // decide turns what a topic says of a row into a change. It is pure but for
-// the topic's own functions, whose panics it contains. The row becomes what
-// the change makes of it.
-func decide(r *Row, t *topic, seen looked, now time.Time, random float64) (decision, error) {
+// the topic's own functions, whose panics it contains, and reports to panicked.
+// The row becomes what the change makes of it.
+func decide(r *Row, t *topic, seen looked, now time.Time, random float64, panicked func(any)) (decision, error) {
 	if seen.err != nil {
 		return lookFailed(r, t, seen, now, random)
 	}
@@ -44,16 +44,20 @@ func decide(r *Row, t *topic, seen looked, now time.Time, random float64) (decis
 		seen.err = fmt.Errorf("the source gave a value %s old; at most %s is allowed", age.Round(time.Millisecond), t.policy.MaxAge)
 		return lookFailed(r, t, seen, now, random)
 	}
-	j, err := judgeSafely(r, t, seen, now)
+	j, err := judgeSafely(r, t, seen, now, panicked)
 	if err != nil {
 		final := ReasonAttemptsExhausted
 		if isBadPayload(err) {
 			final = ReasonBadPayload
 		}
-		c, err := r.LookUnknown(now, t.policy.next(now, r.Attempt, 0, random), final, Outcome{Err: err.Error(), LookedAt: seen.at})
+		c, err := r.LookUnknown(now, t.policy.next(now, r.Attempt, 0, random), final, Outcome{Err: errText(err), LookedAt: seen.at})
 		return decision{change: c}, err
 	}
 	saw := Outcome{Err: j.verdict.note, LookedAt: seen.at, Value: j.value}
+	if !r.ExpiresAt.After(now) { // while it was looked at
+		c, err := r.Drop(now, ReasonExpired, saw)
+		return decision{change: c}, err
+	}
 	switch j.verdict.kind {
 	case verdictDrop:
 		c, err := r.Drop(now, j.verdict.reason, saw)
@@ -82,7 +86,7 @@ func decide(r *Row, t *topic, seen looked, now time.Time, random float64) (decis
 // such item" drops the row, anything else is unknown.
 func lookFailed(r *Row, t *topic, seen looked, now time.Time, random float64) (decision, error) {
 	class, hint := Classify(seen.err)
-	o := Outcome{Err: seen.err.Error(), LookedAt: seen.at}
+	o := Outcome{Err: errText(seen.err), LookedAt: seen.at}
 	if class == ClassGone {
 		c, err := r.Drop(now, ReasonGone, o)
 		return decision{change: c}, err
@@ -93,9 +97,10 @@ func lookFailed(r *Row, t *topic, seen looked, now time.Time, random float64) (d
 
 // judgeSafely asks the topic, turning a panic and a missing or illegal answer
 // into an error.
-func judgeSafely(r *Row, t *topic, seen looked, now time.Time) (j judgement, err error) {
+func judgeSafely(r *Row, t *topic, seen looked, now time.Time, panicked func(any)) (j judgement, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			panicked(p)
 			err = fmt.Errorf("topic %q panicked: %v", t.name, p)
 		}
 	}()
@@ -108,23 +113,34 @@ func judgeSafely(r *Row, t *topic, seen looked, now time.Time) (j judgement, err
 		return j, fmt.Errorf("topic %q gave no verdict: return Send, Drop, Defer or CannotTell", t.name)
 	case verdictDrop:
 		if info, ok := j.verdict.reason.Info(); !ok || !info.Verdict {
-			return j, fmt.Errorf("topic %q dropped for %q: use condition_lost, out_of_stock or gone", t.name, j.verdict.reason)
+			return j, fmt.Errorf("topic %q dropped for %q: use condition_lost, out_of_stock, gone or already_told", t.name, j.verdict.reason)
 		}
 	case verdictSend:
 		if len(j.asserted) > MaxPayload {
 			return j, fmt.Errorf("%w: topic %q asserts %d bytes, the limit is %d", ErrPayloadTooLarge, t.name, len(j.asserted), MaxPayload)
 		}
-	case verdictDefer, verdictUnknown:
+	case verdictDefer:
+		if err := CheckClock(j.verdict.until); err != nil {
+			return j, fmt.Errorf("topic %q deferred until an impossible time: %w", t.name, err)
+		}
+	case verdictUnknown:
+	}
+	if j.window.Start > MaxEpisode || j.window.Start < -MaxEpisode {
+		return j, fmt.Errorf("%w: topic %q gave the episode %d", ErrInvalid, t.name, j.window.Start)
 	}
 	return j, nil
 }
+
+// errText returns an error's text. Errors come from user code: a nil pointer
+// within an error value must not take the process along.
+func errText(err error) string { return fmt.Sprint(err) }
 
 // settle decides what a finished, or unfinished, delivery comes to. It is
 // pure. park is set if the whole lane has to wait.
 func settle(r *Row, t *topic, res callResult, now time.Time, random float64, parked time.Time) (Change, error) {
 	o := Outcome{Answer: res.receipt.Answer}
 	if res.err != nil {
-		o.Err = res.err.Error()
+		o.Err = errText(res.err)
 	}
 	if !res.called {
 		return r.NotCalled(now, o)

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -53,7 +54,7 @@ func Canonical(v json.RawMessage) (json.RawMessage, error) {
 	if err := dec.Decode(&x); err != nil {
 		return nil, fmt.Errorf("%w: not valid JSON: %w", ErrInvalid, err)
 	}
-	if dec.More() {
+	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%w: more than one JSON value", ErrInvalid)
 	}
 	var buf bytes.Buffer

@@ -73,8 +73,14 @@ func (l *lanes) room(k laneKey, now time.Time, batch int) (n int, until time.Tim
 		}
 		limit = max(limit, l.concurrency)
 	}
-	// Two batches' worth, so that one is looked at while another is delivered.
-	return max(2*limit-i.inFlight, 0), time.Time{}
+	// Two batches' worth, so that one is looked at while another is delivered;
+	// four where calls are so fast that the store sets the pace, so that each of
+	// its writes takes a whole batch.
+	worth := 2
+	if i.known && limit == batch {
+		worth = 4
+	}
+	return max(worth*limit-i.inFlight, 0), time.Time{}
 }
 
 // add counts claimed rows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -38,33 +39,36 @@ func (d *Dispatcher) look(ctx context.Context, t *topic, subjects []string, emit
 		}
 		emit(none)
 	case t.look != nil:
-		emit(d.lookBatch(ctx, t, subjects))
+		d.lookBatch(ctx, t, subjects, emit)
 	default:
 		d.lookEach(ctx, t, subjects, emit)
 	}
 }
 
 // lookBatch asks the topic's Look once. If it panics, each subject is asked
-// alone, so that the one which causes it does not take the others along.
-func (d *Dispatcher) lookBatch(ctx context.Context, t *topic, subjects []string) []seenSubject {
-	out := make([]seenSubject, len(subjects))
+// alone, a few at a time, so that the one which causes it does not take the
+// others along.
+func (d *Dispatcher) lookBatch(ctx context.Context, t *topic, subjects []string, emit func([]seenSubject)) {
 	res, err := d.lookOnce(ctx, t, subjects)
-	for i := range subjects {
-		out[i].index = i
-		switch {
-		case err == nil:
-			out[i].seen = res[i]
-		case errors.Is(err, errTopicPanicked) && len(subjects) > 1:
-			one, err := d.lookOnce(ctx, t, subjects[i:i+1])
-			if err != nil {
-				one = []looked{{err: err, at: d.now()}}
+	if errors.Is(err, errTopicPanicked) && len(subjects) > 1 {
+		alone := *t
+		alone.lookOne = func(ctx context.Context, subject string) looked {
+			if res := t.look(ctx, []string{subject}); len(res) == 1 {
+				return res[0]
 			}
-			out[i].seen = one[0]
-		default:
-			out[i].seen = looked{err: err, at: d.now()}
+			return looked{err: fmt.Errorf("topic %q: the look gave no single result for one subject", t.name)}
+		}
+		d.lookEach(ctx, &alone, subjects, emit)
+		return
+	}
+	out := make([]seenSubject, len(subjects))
+	for i := range subjects {
+		out[i] = seenSubject{i, looked{err: err, at: d.now()}}
+		if err == nil {
+			out[i].seen = res[i]
 		}
 	}
-	return out
+	emit(out)
 }
 
 var errTopicPanicked = errors.New("topic panicked")
@@ -80,9 +84,7 @@ func (d *Dispatcher) lookOnce(ctx context.Context, t *topic, subjects []string) 
 		return res, nil
 	})
 	for i := range res {
-		if res[i].at.IsZero() {
-			res[i].at = start
-		}
+		res[i].at = lookedFrom(res[i].at, start)
 	}
 	return res, err
 }
@@ -101,7 +103,7 @@ func (d *Dispatcher) lookEach(ctx context.Context, t *topic, subjects []string, 
 	}
 	close(work)
 	for range min(t.lookConcurrency, len(subjects)) {
-		d.calls.Go(func() {
+		d.calls.Load().Go(func() {
 			for i := range work {
 				if begin.Err() != nil {
 					results <- seenSubject{i, looked{at: d.now(), err: ErrNotLooked}}
@@ -149,10 +151,17 @@ func (d *Dispatcher) lookSubject(ctx context.Context, t *topic, subject string) 
 	if err != nil {
 		res.err = err
 	}
-	if res.at.IsZero() {
-		res.at = start
-	}
+	res.at = lookedFrom(res.at, start)
 	return res
+}
+
+// lookedFrom returns when a value was looked at: a copy may be older than the
+// look, but nothing can be from the future.
+func lookedFrom(at, start time.Time) time.Time {
+	if at.IsZero() || at.After(start) {
+		return start
+	}
+	return at
 }
 
 // guarded runs a topic's function under a timeout, containing its panic, and
@@ -165,16 +174,21 @@ func guarded[T any](ctx context.Context, d *Dispatcher, timeout time.Duration, f
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	done := make(chan result, 1)
-	d.calls.Go(func() {
+	d.calls.Load().Go(func() {
 		defer cancel()
 		var r result
+		returned := false
 		defer func() {
 			if p := recover(); p != nil {
+				d.panicked("topic", p)
 				r.err = fmt.Errorf("%w: %v", errTopicPanicked, p)
+			} else if !returned {
+				r.err = fmt.Errorf("%w: it ended its goroutine", errTopicPanicked)
 			}
 			done <- r
 		}()
 		r.v, r.err = f(ctx)
+		returned = true
 	})
 	select {
 	case r := <-done:
@@ -191,4 +205,10 @@ func guarded[T any](ctx context.Context, d *Dispatcher, timeout time.Duration, f
 		var zero T
 		return zero, errLookAbandoned
 	}
+}
+
+// panicked tells the operator where user code panicked. It is called while the
+// panic is being recovered, so the stack is still that of the fault.
+func (d *Dispatcher) panicked(what string, p any) {
+	d.log.Error(what+" panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 }

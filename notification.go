@@ -108,7 +108,7 @@ type Item struct {
 	// Due is when the row may first be looked at; zero means at once.
 	Due time.Time
 	// ExpiresAt is when telling no longer makes sense; zero means TTL from now,
-	// and a zero TTL means [DefaultExpiry].
+	// and a zero TTL means [DefaultExpiry]; from Due, if that is later.
 	ExpiresAt time.Time
 	TTL       time.Duration
 	// Priority orders rows within their lane.
@@ -185,6 +185,9 @@ func (it *Item) fill(now time.Time) error {
 	if it.Priority < PriorityLow || it.Priority > PriorityHigh {
 		return fmt.Errorf("%w: priority %d of %s is outside %d to %d", ErrInvalid, it.Priority, it.Key, PriorityLow, PriorityHigh)
 	}
+	if it.RetryOf < 0 {
+		return fmt.Errorf("%w: %s retries notification %d, which cannot be", ErrInvalid, it.Key, it.RetryOf)
+	}
 	if it.Episode > MaxEpisode || it.Episode < -MaxEpisode {
 		return fmt.Errorf("%w: episode %d of %s: number episodes from 1, per key", ErrInvalid, it.Episode, it.Key)
 	}
@@ -192,7 +195,7 @@ func (it *Item) fill(now time.Time) error {
 		it.Due = now
 	}
 	if it.ExpiresAt.IsZero() {
-		it.ExpiresAt = now.Add(orDefault(it.TTL, DefaultExpiry))
+		it.ExpiresAt = later(it.Due, now).Add(orDefault(it.TTL, DefaultExpiry))
 	}
 	for _, t := range [...]time.Time{it.Due, it.ExpiresAt} {
 		if err := CheckClock(t); err != nil {
@@ -202,6 +205,9 @@ func (it *Item) fill(now time.Time) error {
 	it.Due, it.ExpiresAt = Micro(it.Due), Micro(it.ExpiresAt)
 	if !it.ExpiresAt.After(now) {
 		return fmt.Errorf("%w: %s expires at %s, which is not after now (%s)", ErrInvalid, it.Key, it.ExpiresAt.Format(time.RFC3339), now.Format(time.RFC3339))
+	}
+	if !it.ExpiresAt.After(it.Due) {
+		return fmt.Errorf("%w: %s expires at %s, before it is due at %s", ErrInvalid, it.Key, it.ExpiresAt.Format(time.RFC3339), it.Due.Format(time.RFC3339))
 	}
 	return it.Windows.Validate()
 }
@@ -253,6 +259,17 @@ func (s EnqueueStatus) String() string {
 
 // MarshalText implements [encoding.TextMarshaler].
 func (s EnqueueStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *EnqueueStatus) UnmarshalText(b []byte) error {
+	for v := Inserted; v <= Muted; v++ {
+		if v.String() == string(b) {
+			*s = v
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: enqueue status %q", ErrInvalid, b)
+}
 
 // EnqueueResult says what became of one item.
 type EnqueueResult struct {
@@ -311,7 +328,7 @@ func Admit(now time.Time, it *Item, s Standing) (Admission, error) {
 	}
 	due := it.Due
 	if it.RetryOf == 0 { // an operator's retry need not wait for the key's backoff
-		due = dueAfterFailures(due, s.Key)
+		due = dueAfterFailures(now, due, it.ExpiresAt, s.Key)
 	}
 	return Admission{
 		EnqueueResult: EnqueueResult{Status: Inserted, State: StatePending},
@@ -323,6 +340,11 @@ func Admit(now time.Time, it *Item, s Standing) (Admission, error) {
 func alreadyTold(now time.Time, it *Item, k KeyRow) (bool, error) {
 	w := it.Windows
 	if w.IsZero() {
+		if k.Told.Policy == Episodes().String() {
+			// Only the topic knows the current episode; the guard at the claim
+			// decides.
+			return false, nil
+		}
 		var err error
 		if w, err = ParseWindows(k.Told.Policy); err != nil {
 			// Written by a policy that this process does not know. The guard
@@ -340,21 +362,25 @@ func alreadyTold(now time.Time, it *Item, k KeyRow) (bool, error) {
 // ReviveDue says when a row that is made from marks becomes due. due is the
 // last mark's. The row is made even if the key is told or muted: the guards at
 // its claim then drop it with a reason, so that no edge vanishes unexplained.
-func ReviveDue(now, due time.Time, k KeyRow) time.Time {
+func ReviveDue(now, due, expires time.Time, k KeyRow) time.Time {
 	if due.Before(now) {
 		due = now
 	}
-	return dueAfterFailures(Micro(due), k)
+	return dueAfterFailures(now, Micro(due), expires, k)
 }
 
 // dueAfterFailures delays the next row of a key whose last rows failed,
 // expired or were guarded away, so that a level-triggered detector does not
-// make a new doomed row at each sweep.
-func dueAfterFailures(due time.Time, k KeyRow) time.Time {
+// make a new doomed row at each sweep. Half of a row's life is the longest
+// wait: a row that expires before it is due would only add a failure.
+func dueAfterFailures(now, due, expires time.Time, k KeyRow) time.Time {
 	if k.Failures <= 0 {
 		return due
 	}
 	wait := k.Last.At.Add(backoff(k.Failures-1, DefaultPolicy()))
+	if half := Micro(now.Add(expires.Sub(now) / 2)); wait.After(half) {
+		wait = half
+	}
 	if wait.After(due) {
 		return wait
 	}

@@ -53,6 +53,8 @@ func TestPrepareRefuses(t *testing.T) {
 		"payload too large":  {t0, item(func(it *lastlook.Item) { it.Detection = big }), lastlook.ErrPayloadTooLarge},
 		"priority":           {t0, item(func(it *lastlook.Item) { it.Priority = 9 }), lastlook.ErrInvalid},
 		"episode":            {t0, item(func(it *lastlook.Item) { it.Episode = lastlook.MaxEpisode + 1 }), lastlook.ErrInvalid},
+		"expires before due": {t0, item(func(it *lastlook.Item) { it.Due, it.ExpiresAt = t0.Add(48*time.Hour), t0.Add(time.Hour) }), lastlook.ErrInvalid},
+		"retry of nothing":   {t0, item(func(it *lastlook.Item) { it.RetryOf = -1 }), lastlook.ErrInvalid},
 		"expired":            {t0, item(func(it *lastlook.Item) { it.ExpiresAt = t0 }), lastlook.ErrInvalid},
 		"negative TTL":       {t0, item(func(it *lastlook.Item) { it.TTL = -time.Hour }), lastlook.ErrInvalid},
 		"due at year 0":      {t0, item(func(it *lastlook.Item) { it.Due = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC) }), lastlook.ErrClock},
@@ -95,6 +97,7 @@ func TestAdmit(t *testing.T) {
 		"told today, edge":                 {edge, told, lastlook.AlreadyTold, 3},
 		"told yesterday":                   {byDay, lastlook.Standing{Key: lastlook.KeyRow{Told: yesterday, ToldBy: 3}}, lastlook.Inserted, 0},
 		"told, by the policy last used":    {nil, told, lastlook.AlreadyTold, 3},
+		"told in an episode, by a handle":  {nil, lastlook.Standing{Key: lastlook.KeyRow{Told: lastlook.Episodes().At(t0, 3), ToldBy: 3}}, lastlook.Inserted, 0},
 		"told by an unknown policy":        {nil, lastlook.Standing{Key: lastlook.KeyRow{Told: lastlook.Window{Policy: "lunar", Start: 1}}}, lastlook.Inserted, 0},
 		"maybe told by the live row":       {byDay, toldAndLive, lastlook.Duplicate, 5},
 		"maybe told by the live row, edge": {edge, toldAndLive, lastlook.AlreadyTold, 5},
@@ -132,7 +135,7 @@ func TestAdmitRefusesAnOlderEpisode(t *testing.T) {
 func TestDueGrowsWithFailures(t *testing.T) {
 	for failures, want := range map[int]time.Duration{0: 0, 1: 30 * time.Second, 2: time.Minute, 7: 30 * time.Minute, 1000: 30 * time.Minute} {
 		s := lastlook.Standing{Key: lastlook.KeyRow{Failures: failures, Last: lastlook.End{At: t0}}}
-		it := item(func(it *lastlook.Item) { it.Due = t0 })
+		it := item(func(it *lastlook.Item) { it.Due, it.ExpiresAt = t0, t0.Add(24*time.Hour) })
 		got, err := lastlook.Admit(t0, &it, s)
 		if err != nil {
 			t.Fatal(err)
@@ -141,9 +144,15 @@ func TestDueGrowsWithFailures(t *testing.T) {
 			t.Errorf("%d failures: due after %v, want %v", failures, got.Due.Sub(t0), want)
 		}
 	}
+	// A row must not expire before it is due: that would only add a failure.
+	short := item(func(it *lastlook.Item) { it.Due, it.ExpiresAt = t0, t0.Add(5*time.Minute) })
+	got, err := lastlook.Admit(t0, &short, lastlook.Standing{Key: lastlook.KeyRow{Failures: 9, Last: lastlook.End{At: t0}}})
+	if err != nil || !got.Due.Equal(t0.Add(150*time.Second)) {
+		t.Errorf("with a life of 5 minutes: due after %v, %v", got.Due.Sub(t0), err)
+	}
 	// The wait is counted from the last end: an old failure delays nothing.
 	old := lastlook.KeyRow{Failures: 3, Last: lastlook.End{At: t0.Add(-time.Hour)}}
-	if got := lastlook.ReviveDue(t0, t0.Add(-time.Minute), old); !got.Equal(t0) {
+	if got := lastlook.ReviveDue(t0, t0.Add(-time.Minute), t0.Add(time.Hour), old); !got.Equal(t0) {
 		t.Errorf("revived due at %v, want now", got)
 	}
 }
@@ -185,7 +194,7 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("%s: got %s, %v", in, got, err)
 		}
 	}
-	for _, in := range []string{``, `{`, `{} {}`, `nope`} {
+	for _, in := range []string{``, `{`, `{} {}`, `{"a":1}}`, `nope`} {
 		if _, err := lastlook.Canonical(json.RawMessage(in)); !errors.Is(err, lastlook.ErrInvalid) {
 			t.Errorf("%q: %v", in, err)
 		}

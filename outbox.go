@@ -94,7 +94,11 @@ func (o *Outbox) mute(ctx context.Context, m MuteChange) error {
 	if m.Recipient == "" || m.Channel == "" {
 		return fmt.Errorf("%w: name both the recipient and the channel", ErrInvalid)
 	}
-	return o.store.Mute(ctx, o.now(), []MuteChange{m})
+	now := o.now()
+	if err := CheckClock(now); err != nil {
+		return err
+	}
+	return o.store.Mute(ctx, now, []MuteChange{m})
 }
 
 // withdrawTries bounds how often a withdrawal is tried again because the row
@@ -127,7 +131,10 @@ func (o *Outbox) Cancel(ctx context.Context, id ID, by string) error {
 // DropSubject drops all live rows and marks of a subject that was removed or
 // paused, and returns how many rows it dropped. Commit the removal in your own
 // tables first. A row that is being delivered at this moment is left: one
-// alert may still follow, within the call's deadline. The reason is
+// alert may still follow, within the call's deadline. That it is the last one
+// needs a topic with [Topic.Active], or this call repeated: a delivery that
+// fails for now is tried again, and an edge may have left a mark meanwhile. The
+// reason is
 // [ReasonWatchRemoved] or [ReasonListingPaused]. It may be repeated.
 func (o *Outbox) DropSubject(ctx context.Context, topicName, subject string, reason Reason) (int, error) {
 	if info, ok := reason.Info(); !ok || !info.Inactive {
@@ -160,6 +167,9 @@ func (o *Outbox) DropSubject(ctx context.Context, topicName, subject string, rea
 
 func (o *Outbox) withdraw(ctx context.Context, recs []Record, reason Reason, by string) (int, error) {
 	now := o.now()
+	if err := CheckClock(now); err != nil {
+		return 0, err
+	}
 	changes := make([]Change, 0, len(recs))
 	for i := range recs {
 		r := rowOf(&recs[i])
@@ -209,6 +219,9 @@ func (o *Outbox) Retry(ctx context.Context, id ID, opt RetryOptions) (EnqueueRes
 	if rec.State != StateFailed {
 		return EnqueueResult{}, fmt.Errorf("%w: notification %d is %s: only a failed one can be tried again", ErrNotRetriable, id, rec.State)
 	}
+	if !opt.MayRepeat && maybeDelivered(&rec) {
+		return EnqueueResult{}, fmt.Errorf("%w: notification %d may have been delivered: allow a repeat (--may-repeat) if telling twice does no harm", ErrNotRetriable, id)
+	}
 	it := Item{Key: rec.Key, Detection: rec.Detection, Lane: rec.Lane, Priority: rec.Priority, Trace: rec.Trace,
 		Episode: rec.Episode, RetryOf: rec.ID, MayRepeat: opt.MayRepeat, TTL: rec.ExpiresAt.Sub(rec.CreatedAt)}
 	res, err := o.Enqueue(ctx, it)
@@ -225,6 +238,13 @@ func (o *Outbox) Retry(ctx context.Context, id ID, opt RetryOptions) (EnqueueRes
 		return res[0], fmt.Errorf("%w: %s is muted on %s: unmute it first", ErrNotRetriable, rec.Key.Recipient, rec.Key.Channel)
 	}
 	return res[0], nil
+}
+
+// maybeDelivered reports whether nobody knows if a row was delivered.
+func maybeDelivered(rec *Record) bool {
+	return rec.KeyRow.ToldBy == rec.ID || slices.ContainsFunc(rec.Story, func(s Step) bool {
+		return s.Event == EventOutcomeUnknown || s.Event == EventGaveUpUnknown
+	})
 }
 
 func (o *Outbox) wake() {

@@ -107,39 +107,46 @@ func (d *Dispatcher) write(ctx context.Context, batch []settled) {
 	for i := range batch {
 		changes[i], rows[i] = batch[i].change, batch[i].row
 	}
-	defer d.release(rows)
 	wait := 50 * time.Millisecond
-	for {
+	for tries := 1; ; tries++ {
 		done, err := d.store.Apply(ctx, d.now(), changes)
 		if err == nil {
 			for i := range batch {
 				d.observe(&batch[i], done[i])
 			}
+			d.release(rows)
 			return
 		}
-		d.log.Error("cannot write what deliveries came to; trying again", "rows", len(batch), "error", err)
-		if errors.Is(err, ErrWindowBackwards) && len(batch) > 1 {
+		d.log.Error("cannot write what was decided; trying again", "rows", len(batch), "error", err)
+		if refused := !isPassing(err) && ctx.Err() == nil; refused && len(batch) > 1 {
 			// One row's fault must not hold the others up.
 			for i := range batch {
-				d.writeAlone(ctx, &batch[i])
+				d.write(ctx, batch[i:i+1])
 			}
+			return
+		} else if refused && tries >= refusedTries {
+			d.log.Error("the store refuses a change; its lease ends the attempt", "id", batch[0].row.ID, "event", string(batch[0].change.Event), "error", err)
+			d.release(rows)
 			return
 		}
 		if !sleep(ctx, wait) {
-			d.log.Error("stopped before what deliveries came to could be written; their leases will pass, and the reaper will count them as maybe delivered", "rows", len(batch))
+			d.log.Error("stopped before what was decided could be written; leases will pass, and the reaper will count deliveries as maybe made", "rows", len(batch))
+			d.release(rows)
 			return
 		}
 		wait = min(2*wait, 5*time.Second)
 	}
 }
 
-func (d *Dispatcher) writeAlone(ctx context.Context, s *settled) {
-	done, err := d.store.Apply(ctx, d.now(), []Change{s.change})
-	if err != nil {
-		d.log.Error("cannot write what a delivery came to", "id", s.row.ID, "error", err)
-		return
-	}
-	d.observe(s, done[0])
+// refusedTries is how often a change is offered to a store that refuses it for
+// no passing reason.
+const refusedTries = 5
+
+// isPassing reports whether an error of the store may pass by itself, or when
+// somebody makes room.
+func isPassing(err error) bool {
+	return errors.Is(err, ErrBusy) || errors.Is(err, ErrFull) || errors.Is(err, ErrReadOnly) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 func sleep(ctx context.Context, dur time.Duration) bool {
@@ -195,6 +202,16 @@ func (d *Dispatcher) observe(s *settled, applied bool) {
 		t.Called, t.Answered, t.Err = s.result.at, s.result.until, s.result.err
 	}
 	for _, o := range d.observers {
-		o.Observe(t)
+		d.tell(o, t)
 	}
+}
+
+// tell keeps an observer's panic from ending the writer.
+func (d *Dispatcher) tell(o Observer, t Transition) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.panicked("observer", p)
+		}
+	}()
+	o.Observe(t)
 }

@@ -129,7 +129,7 @@ func Reasons() []ReasonInfo {
 		{Reason: ReasonConditionLost, State: StateDropped, Verdict: true, Meaning: "the last look found that the condition no longer holds", Do: "nothing: the alert was rightly withheld"},
 		{Reason: ReasonOutOfStock, State: StateDropped, Verdict: true, Meaning: "the last look found the item sold out", Do: "nothing; a back-in-stock trigger tells when it returns"},
 		{Reason: ReasonGone, State: StateDropped, Verdict: true, Meaning: "the last look got a definite answer that the item does not exist any more", Do: "check the subject's address; remove it if it is really gone"},
-		{Reason: ReasonAlreadyTold, State: StateDropped, Delays: true, Meaning: "the key was told in this window by another row", Do: "nothing; use a shorter window if more tellings are wanted"},
+		{Reason: ReasonAlreadyTold, State: StateDropped, Delays: true, Verdict: true, Meaning: "it was told already: the key in this window, by another row, or, by the topic's own rule, the same news", Do: "nothing; use a shorter window if more tellings are wanted"},
 		{Reason: ReasonWatchRemoved, State: StateDropped, Delays: true, Inactive: true, Meaning: "the subject was removed after the detection", Do: "nothing"},
 		{Reason: ReasonListingPaused, State: StateDropped, Delays: true, Inactive: true, Meaning: "the subject is paused", Do: "resume it to be told again"},
 		{Reason: ReasonMuted, State: StateDropped, Delays: true, Meaning: "the recipient is muted on this channel", Do: "unmute the recipient, or register its address again"},

@@ -54,6 +54,19 @@ func (d *Dispatcher) sweepPage(ctx context.Context, page Swept, now time.Time) {
 		changes[i] = list[i].change
 	}
 	done, err := d.store.Apply(ctx, now, changes)
+	if err != nil && !isPassing(err) {
+		// One row's fault must not hold the others up.
+		err = nil
+		done = make([]bool, len(changes))
+		for i := range changes {
+			one, e := d.store.Apply(ctx, now, changes[i:i+1])
+			if e != nil {
+				d.log.Error("the store refuses what the sweep decided", "id", changes[i].ID, "error", e)
+				continue
+			}
+			done[i] = one[0]
+		}
+	}
 	if err != nil {
 		d.log.Error("cannot write what the sweep found; trying again later", "rows", len(list), "error", err)
 		return

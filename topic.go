@@ -117,8 +117,8 @@ type Verdict struct {
 // Send says that it holds: tell.
 func Send() Verdict { return Verdict{kind: verdictSend} }
 
-// Drop says that it does not hold. The reason is [ReasonConditionLost],
-// [ReasonOutOfStock] or [ReasonGone].
+// Drop says that it is not to be told: it does not hold ([ReasonConditionLost],
+// [ReasonOutOfStock], [ReasonGone]), or it is no news ([ReasonAlreadyTold]).
 func Drop(reason Reason) Verdict { return Verdict{kind: verdictDrop, reason: reason} }
 
 // Defer says that the answer must wait, for example for a second reading.

@@ -264,7 +264,7 @@ func whyNot(wereNews []string, findings []Finding) lastlook.Verdict {
 		noticed[id] = true
 	}
 	var why []string
-	unknown, outOfStock, others := false, false, false
+	unknown, outOfStock, told, others := false, false, false, false
 	for _, f := range findings {
 		if len(noticed) > 0 && !noticed[f.Trigger.ID] {
 			continue
@@ -275,6 +275,8 @@ func whyNot(wereNews []string, findings []Finding) lastlook.Verdict {
 			unknown = true
 		case f.OutOfStock:
 			outOfStock = true
+		case f.Answer == Holds:
+			told = true
 		default:
 			others = true
 		}
@@ -283,6 +285,8 @@ func whyNot(wereNews []string, findings []Finding) lastlook.Verdict {
 	switch {
 	case unknown:
 		return lastlook.CannotTell(note)
+	case told: // what holds, and is no news, was told
+		return lastlook.Drop(lastlook.ReasonAlreadyTold).Because(note)
 	case outOfStock && !others:
 		return lastlook.Drop(lastlook.ReasonOutOfStock).Because(note)
 	}

@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 		"another currency": {w: watchFor(below(t, "500 EUR")), seen: seen(t, start, "480 USD", watch.InStock),
 			want: lastlook.CannotTell("the price is in USD, the target in EUR")},
 		"already told": {w: watchFor(below(t, "500 EUR")), seen: seen(t, start, "480 EUR", watch.InStock), told: map[string]watch.Told{"below": {Episode: 1}},
-			want: lastlook.Drop(lastlook.ReasonConditionLost).Because("already told in this episode")},
+			want: lastlook.Drop(lastlook.ReasonAlreadyTold).Because("already told in this episode")},
 		"one of two noticed is unknown": {w: watchFor(below(t, "500 EUR"), restock), states: soldOut, seen: seen(t, start, "", watch.OutOfStock), noticed: []string{"stock", "below"},
 			want: lastlook.Drop(lastlook.ReasonOutOfStock).Because("it is out of stock; it is out of stock")},
 		"the other one is news now": {w: watchFor(below(t, "500 EUR"), restock), states: soldOut, seen: seen(t, start, "600 EUR", watch.InStock), noticed: []string{"below"},

@@ -323,7 +323,7 @@ func revive(ctx context.Context, q session, now time.Time, keys []int64) ([]last
 	last := batch{name: "revive_marks", n: len(keys), width: 1, add: func(args []any, i int) []any { return append(args, keys[i]) }}
 	err := last.each(ctx, q, func(r *row) error {
 		key := readKey(r, 6)
-		marks = append(marks, mark{key: key.ID, lane: r.int(0), due: lastlook.ReviveDue(now, r.time(1), key).UnixMicro(),
+		marks = append(marks, mark{key: key.ID, lane: r.int(0), due: lastlook.ReviveDue(now, r.time(1), r.time(2), key).UnixMicro(),
 			expires: r.int(2), episode: r.int(3), trace: r.text(4), detection: r.text(5)})
 		return nil
 	})

@@ -4,9 +4,14 @@
 //	store, err := sqlite.Open(ctx, "lastlook.db")
 //
 // The file may be the application's own. Then what it enqueues commits with its
-// data ([Store.EnqueueTx], [Store.WithTx]), also from a handle that it opened
-// with another driver ([Migrate], [Enqueuer]). All tables have the prefix
+// data ([Store.EnqueueTx], [Store.WithTx]). All tables have the prefix
 // lastlook_; the view lastlook_outbox shows them to people as one.
+//
+// A process that opens the file with another SQLite library (mattn's driver,
+// say) can enqueue too ([Migrate], [Enqueuer]), but must not use [Open] on that
+// file: two SQLite libraries in one process do not see each other's locks, and
+// corrupt the file (https://sqlite.org/howtocorrupt.html, section 2.2.1). Let
+// the dispatcher be another process then, or use modernc.org/sqlite for both.
 //
 // # What it promises
 //

@@ -16,8 +16,10 @@ import (
 // database/sql on SQLite 3.35 or later. It needs no connection of its own. Call
 // [Migrate] once, to make the tables.
 //
-// A dispatcher for the same file opens it with [Open]; it may run in another
-// process. An Enqueuer is safe for concurrent use.
+// A dispatcher for the same file opens it with [Open]. If the application's
+// driver is not modernc.org/sqlite, that must be another process: two SQLite
+// libraries in one process do not see each other's locks, and corrupt the file.
+// An Enqueuer is safe for concurrent use.
 type Enqueuer struct {
 	queries queries
 	timeout time.Duration
@@ -69,8 +71,24 @@ func (e *Enqueuer) EnqueueTx(ctx context.Context, tx *sql.Tx, now time.Time, ite
 	} else if err != nil {
 		return nil, explain(ctx, "enqueue", err)
 	}
+	// The caller may commit even after an error of this call: nothing of it
+	// must be there then.
+	if _, err := tx.ExecContext(ctx, "SAVEPOINT lastlook_enqueue"); err != nil {
+		return nil, explain(ctx, "enqueue", err)
+	}
 	res, err := enqueue(ctx, s, now, prepared)
-	return res, explain(ctx, "enqueue", err)
+	end := "RELEASE lastlook_enqueue"
+	if err != nil {
+		end = "ROLLBACK TO lastlook_enqueue; " + end
+	}
+	// Also when ctx has ended meanwhile: the transaction is the caller's.
+	if _, e := tx.ExecContext(context.WithoutCancel(ctx), end); e != nil && err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, explain(ctx, "enqueue", err)
+	}
+	return res, nil
 }
 
 // EnqueueTx is [Enqueuer.EnqueueTx]. tx is a transaction on the store's file:

@@ -101,9 +101,12 @@ func (kj *keyJournal) toldIn(window int64) bool {
 }
 
 // enqueued checks what became of an item.
-func (j *journal) enqueued(kj *keyJournal, now time.Time, it *lastlook.Item, res lastlook.EnqueueResult, due time.Time) {
+func (j *journal) enqueued(kj *keyJournal, now time.Time, it *lastlook.Item, res lastlook.EnqueueResult, rec *lastlook.Record) {
 	j.Helper()
 	told := kj.toldIn(kj.topic.index(now, it.Episode))
+	if kj.topic.episodes && it.Windows.IsZero() {
+		told = false // without the policy, the episode's number means nothing
+	}
 	muted := j.muted[[2]string{it.Recipient, it.Channel}]
 	want := lastlook.Inserted
 	switch {
@@ -135,7 +138,7 @@ func (j *journal) enqueued(kj *keyJournal, now time.Time, it *lastlook.Item, res
 			j.events["told cleared"] += b2i(kj.told != nil)
 			kj.told, kj.toldAt, kj.arrived, kj.toldStart = nil, time.Time{}, nil, 0
 		}
-		j.delayed(kj, it.Due, due, it.RetryOf != 0)
+		j.delayed(kj, now, it.Due, rec, it.RetryOf != 0)
 	case lastlook.Muted:
 	}
 	if want == lastlook.Marked {
@@ -145,12 +148,17 @@ func (j *journal) enqueued(kj *keyJournal, now time.Time, it *lastlook.Item, res
 
 // delayed checks when a new row becomes due: the key's failures hold it back,
 // but not what an operator tries again.
-func (j *journal) delayed(kj *keyJournal, wanted, due time.Time, retry bool) {
+func (j *journal) delayed(kj *keyJournal, now, wanted time.Time, rec *lastlook.Record, retry bool) {
 	j.Helper()
-	want := lastlook.Micro(wanted)
+	want, due := lastlook.Micro(wanted), rec.Due
 	if kj.failures > 0 && !retry {
 		j.events["delayed"]++
-		if wait := kj.lastEnd.Add(backoff(kj.failures - 1)); wait.After(want) {
+		wait := kj.lastEnd.Add(backoff(kj.failures - 1))
+		// But no longer than half of the row's life.
+		if half := lastlook.Micro(now.Add(rec.ExpiresAt.Sub(now) / 2)); half.Before(wait) {
+			wait = half
+		}
+		if wait.After(want) {
 			want = wait
 		}
 	}

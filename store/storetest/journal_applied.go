@@ -139,7 +139,7 @@ func (j *journal) revived(kj *keyJournal, now time.Time, rec *lastlook.Record) {
 	}
 	kj.marks = nil
 	j.born(kj, rec.ID, rec.Episode)
-	j.delayed(kj, due, rec.Due, false)
+	j.delayed(kj, now, due, rec, false)
 }
 
 // awake demands that no mark waits without a live row.

@@ -183,6 +183,9 @@ func (w *world) item(p place) lastlook.Item {
 	if e := w.c.choose("expiry", 12); e >= 9 {
 		it.ExpiresAt = w.now.Add([]time.Duration{10 * time.Minute, 3 * time.Hour, 50 * time.Hour}[e-9])
 	}
+	if !it.ExpiresAt.IsZero() && !it.ExpiresAt.After(it.Due) {
+		it.ExpiresAt = it.Due.Add(time.Hour)
+	}
 	it.Priority = []lastlook.Priority{0, 0, 0, lastlook.PriorityHigh, lastlook.PriorityLow}[w.c.choose("priority", 5)]
 	it.Edge = w.chance("edge", 2)
 	if p.topic.episodes {
@@ -208,15 +211,14 @@ func (w *world) admit(items ...lastlook.Item) []lastlook.EnqueueResult {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return items[a].Compare(items[b].Key) })
 	for _, i := range order {
-		var due time.Time
+		var rec lastlook.Record
 		if res[i].Status == lastlook.Inserted {
-			rec, ok := w.get(res[i].ID)
-			if !ok {
+			var ok bool
+			if rec, ok = w.get(res[i].ID); !ok {
 				w.Fatalf("row %d was inserted and is not there", res[i].ID)
 			}
-			due = rec.Due
 		}
-		w.journal.enqueued(w.journal.keys[items[i].Key], w.now, &items[i], res[i], due)
+		w.journal.enqueued(w.journal.keys[items[i].Key], w.now, &items[i], res[i], &rec)
 	}
 	return res
 }

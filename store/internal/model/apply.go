@@ -136,6 +136,6 @@ func (s *Store) revive(now time.Time, k *keyRow) (lastlook.ID, bool) {
 		return 0, false
 	}
 	s.endMarks(k, lastlook.Token{}, true)
-	r := s.insert(now, k, last.item, lastlook.ReviveDue(now, last.item.Due, k.KeyRow))
+	r := s.insert(now, k, last.item, lastlook.ReviveDue(now, last.item.Due, last.item.ExpiresAt, k.KeyRow))
 	return r.id, true
 }
