@@ -140,6 +140,36 @@ func TestEnqueueTx(t *testing.T) {
 	}
 }
 
+// A caller that commits although the enqueue failed half way gets nothing of it.
+func TestEnqueueTxFailsWhole(t *testing.T) {
+	k := newKit(t)
+	app := otherHandle(t, k.path, "_txlock=immediate&_busy_timeout=5000")
+	for _, stmt := range []string{"CREATE TABLE orders (id INTEGER PRIMARY KEY)",
+		"CREATE TRIGGER fault BEFORE INSERT ON lastlook_live BEGIN SELECT RAISE(FAIL, 'planted'); END"} {
+		if _, err := app.Exec(stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tx := beginOn(t, app)
+	if _, err := tx.Exec("INSERT INTO orders DEFAULT VALUES"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newEnqueuer(t).EnqueueTx(t.Context(), tx, k.now, item(key(1))); err == nil {
+		t.Fatal("the fault was not noticed")
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"lastlook_notifications", "lastlook_keys", "lastlook_lanes", "lastlook_live"} {
+		if n := column(t, app, "SELECT count(*) FROM "+table); n[0] != "0" {
+			t.Errorf("%s rows in %s", n[0], table)
+		}
+	}
+	if n := column(t, app, "SELECT count(*) FROM orders"); n[0] != "1" {
+		t.Errorf("%s orders: the caller's own row is gone", n[0])
+	}
+}
+
 func TestEnqueueTxInvalid(t *testing.T) {
 	k := newKit(t)
 	app := otherHandle(t, k.path, "_txlock=immediate")

@@ -9,7 +9,7 @@ import (
 
 // mayScan are the statements that may walk through a whole table, and why.
 var mayScan = map[string]string{
-	"lanes":            "a", // all lanes; the rows in them by index
+	"lanes":            "busy", // the lanes that have live rows; the rows in them by index
 	"stats_live":       "lastlook_live",
 	"stats_others":     "lastlook_marks lastlook_muted",
 	"marks_any":        "lastlook_marks", // ends at the first row

@@ -192,7 +192,7 @@ func (b *Bench) Drain(ctx context.Context) error {
 			}
 		}
 		if err := b.inFolder(func(dir string) error {
-			took, err := drainOriginal(ctx, dir, few)
+			took, err := drainOriginal(ctx, dir, warmUp+n, few)
 			original = append(original, rate(few, took))
 			return err
 		}); err != nil {
@@ -202,7 +202,7 @@ func (b *Bench) Drain(ctx context.Context) error {
 	b.add("drain, engine", unitRate, "claim → look → sending → sent, no-op look and channel, every default", engine...)
 	b.add("drain, raw bound", unitRate, "the same statements in a loop on one connection, no engine, no JSON, no structs", raw...)
 	b.add("drain, store's methods", unitRate, "Lanes, Claim, Apply, Apply in a loop, without the dispatcher", store...)
-	b.add("drain, the original post's design", unitRate, "its queue query, one row at a time, three commits a row", original...)
+	b.add("drain, the original post's design", unitRate, fmt.Sprintf("its queue query, one row at a time, three commits a row; the first %d of the same backlog", few), original...)
 	b.Summary["drain_vs_raw"] = b.add("drain: engine ÷ raw bound", "×", "aim: ≥ 0.5", ratios(engine, raw)...)
 	b.Summary["drain_vs_store"] = b.add("drain: engine ÷ store's methods", "×", "", ratios(engine, store)...)
 	b.Summary["drain_vs_original"] = b.add("drain: engine ÷ original", "×", "aim: ≥ 18", ratios(engine, original)...)

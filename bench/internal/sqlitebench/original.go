@@ -33,9 +33,9 @@ const originalLimit = 50
 
 // original is that queue in a file, with its statements prepared.
 type original struct {
-	db    *sql.DB
-	queue *sql.Stmt
-	tell  [3]*sql.Stmt
+	db              *sql.DB
+	queue, baseline *sql.Stmt
+	tell            [3]*sql.Stmt
 }
 
 func openOriginal(ctx context.Context, dir string) (_ *original, err error) {
@@ -55,7 +55,8 @@ func openOriginal(ctx context.Context, dir string) (_ *original, err error) {
 		to   **sql.Stmt
 		text string
 	}{
-		{&o.queue, "SELECT id, watch_id, next_try FROM notifications WHERE status IN ('pending', 'retry') ORDER BY id LIMIT ?"},
+		{&o.queue, "SELECT id, watch_id, payload, next_try FROM notifications WHERE status IN ('pending', 'retry') ORDER BY id LIMIT ?"},
+		{&o.baseline, "SELECT last_notified FROM watches WHERE id = ?"},
 		{&o.tell[0], "UPDATE notifications SET status = 'sending', attempts = attempts + 1 WHERE id = ?"},
 		{&o.tell[1], "UPDATE notifications SET status = 'sent', sent_at = ? WHERE id = ?"},
 		{&o.tell[2], "UPDATE watches SET last_notified = ? WHERE id = ?"},
@@ -90,10 +91,12 @@ func (o *original) fill(ctx context.Context, from, n int, status string, nextTry
 }
 
 // tick is one of its ticks: it takes the first rows of the queue and tells those
-// that are due, one at a time, three commits each. It returns how many it told.
+// that are due, one at a time: sending, the baseline that a look is held against,
+// sent, the new baseline; three commits each. It returns how many it told.
 func (o *original) tick(ctx context.Context) (told int, err error) {
 	type queued struct {
 		id, watch int64
+		payload   string
 		nextTry   sql.NullInt64
 	}
 	var queue []queued
@@ -104,7 +107,7 @@ func (o *original) tick(ctx context.Context) (told int, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var r queued
-		if err := rows.Scan(&r.id, &r.watch, &r.nextTry); err != nil {
+		if err := rows.Scan(&r.id, &r.watch, &r.payload, &r.nextTry); err != nil {
 			return 0, fmt.Errorf("queue: %w", err)
 		}
 		queue = append(queue, r)
@@ -121,20 +124,27 @@ func (o *original) tick(ctx context.Context) (told int, err error) {
 			if _, err := o.tell[i].ExecContext(ctx, args...); err != nil {
 				return told, fmt.Errorf("tell: %w", err)
 			}
+			if i > 0 {
+				continue
+			}
+			var last sql.NullString
+			if err := o.baseline.QueryRowContext(ctx, r.watch).Scan(&last); err != nil {
+				return told, fmt.Errorf("baseline: %w", err)
+			}
 		}
 		told++
 	}
 	return told, nil
 }
 
-// drainOriginal drains n rows, without a pause between ticks.
-func drainOriginal(ctx context.Context, dir string, n int) (took time.Duration, err error) {
+// drainOriginal drains n rows of a backlog, without a pause between ticks.
+func drainOriginal(ctx context.Context, dir string, backlog, n int) (took time.Duration, err error) {
 	o, err := openOriginal(ctx, dir)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, o.close()) }()
-	if err := o.fill(ctx, 0, n, "pending", nil); err != nil {
+	if err := o.fill(ctx, 0, backlog, "pending", nil); err != nil {
 		return 0, err
 	}
 	start := time.Now()

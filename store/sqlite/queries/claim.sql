@@ -1,14 +1,20 @@
 -- Lanes and Claim.
 
 -- name: lanes
--- Every lane with the earliest due time among its pending and retry rows that
--- are under no living claim; NULL if it has none. Claimed rows stay in the
--- index: those in flight are few.
+-- Every lane that has live rows, with the earliest due time among its pending
+-- and retry rows that are under no living claim; NULL if it has none. Claimed
+-- rows stay in the index: those in flight are few. busy hops over the index
+-- from lane to lane, so that lanes of the past cost nothing.
+WITH RECURSIVE busy(id) AS (
+    SELECT min(lane_id) FROM lastlook_live
+    UNION ALL
+    SELECT (SELECT min(l.lane_id) FROM lastlook_live l WHERE l.lane_id > busy.id) FROM busy WHERE busy.id IS NOT NULL)
 SELECT a.id, a.topic, a.channel, a.lane, a.priority, (
     SELECT l.due FROM lastlook_live l
     WHERE l.lane_id = a.id AND (l.lease IS NULL OR l.lease <= ?) AND l.state <> 2
     ORDER BY l.due, l.id LIMIT 1)
-FROM lastlook_lanes a
+FROM busy
+CROSS JOIN lastlook_lanes a ON a.id = busy.id
 ORDER BY a.topic, a.channel, a.lane, a.priority DESC;
 
 -- name: claim_lane
