@@ -7,12 +7,16 @@
 //	dispatcher, err := lastlook.NewDispatcher(outbox, lastlook.Config{
 //		Channels: map[string]lastlook.Channel{"log": lines}, …
 //
-// writes, for each message, one line in the form of log/slog:
+// writes, for each message, one line for people:
 //
-//	time=2026-03-29T00:59:30.000Z level=INFO msg="Espresso machine: 470.00 EUR" body="Below your 500.00 EUR." url=https://… id=42 topic=price subject=… recipient=kim channel=log delivery_key=… attempt=1 looked_at=… expires_at=… value="{\"price\":\"470.00\"}"
+//	2026-03-29T00:59:30Z Espresso machine: 470.00 EUR, below your 500.00 EUR https://…
 //
-// or, with [Config.JSON], one JSON object with the same members. With
-// [Config.Handler], the records go to a handler of one's own instead.
+// or, with [Config.JSON], one JSON object in the form of log/slog that also
+// has the notification's number, key, times and value. With [Config.Handler],
+// the records go to a handler of one's own instead.
+//
+// Control characters, and those of Unicode's class Cf, which are invisible or
+// change the direction of text, are left out or escaped in both forms.
 //
 // # Errors
 //
@@ -44,7 +48,8 @@ import (
 type Config struct {
 	// Writer gets one line per message, in one call of Write.
 	Writer io.Writer
-	// JSON writes JSON objects instead of key=value pairs to Writer.
+	// JSON writes JSON objects with all that is known, instead of lines for
+	// people, to Writer.
 	JSON bool
 	// Handler gets one record per message.
 	Handler slog.Handler
@@ -88,11 +93,10 @@ func New(c Config) (*Channel, error) {
 		return nil, fmt.Errorf("%w: the log channel's handler decides on the form: leave JSON out, or give a writer", lastlook.ErrInvalid)
 	case c.Writer != nil:
 		ch.out = &counting{w: c.Writer}
-		opts := &slog.HandlerOptions{Level: c.Level}
 		if c.JSON {
-			ch.handler = slog.NewJSONHandler(ch.out, opts)
+			ch.handler = slog.NewJSONHandler(escaping{ch.out}, &slog.HandlerOptions{Level: c.Level})
 		} else {
-			ch.handler = slog.NewTextHandler(ch.out, opts)
+			ch.handler = people{ch.out}
 		}
 	}
 	ch.turn <- struct{}{}

@@ -69,9 +69,7 @@ func TestLine(t *testing.T) {
 	if err != nil || receipt.Answer != "written" {
 		t.Fatalf("%+v, %v", receipt, err)
 	}
-	const want = `time=2026-03-29T00:59:30.000Z level=INFO msg="Espresso machine" body="Below\n500" url=https://shop.example/ id=42 ` +
-		`topic=price subject=shop.example/espresso recipient=kim channel=log delivery_key=dk attempt=1 ` +
-		`looked_at=2026-03-29T00:59:30.000Z expires_at=2026-03-29T01:59:30.000Z value="{\"price\":\"470.00\"}"` + "\n"
+	const want = "2026-03-29T00:59:30Z Espresso machine: Below 500 https://shop.example/\n"
 	if buf.String() != want {
 		t.Errorf("line\n%s\nwant\n%s", buf.String(), want)
 	}
@@ -104,6 +102,29 @@ func (l *lines) Write(b []byte) (int, error) {
 		l.t.Errorf("no single line: %.80q", b)
 	}
 	return len(b), nil
+}
+
+// What is invisible, or changes the direction of text, is shown in both forms.
+func TestWhatATerminalMayObeyIsEscaped(t *testing.T) {
+	d := delivery()
+	d.Message.Title, d.Message.Body = "Lamp\u202egpj\u200b", "a\U000e0001b"
+	var people, machine bytes.Buffer
+	for _, c := range []Config{{Writer: &people}, {Writer: &machine, JSON: true}} {
+		if _, err := mustNew(t, c).Deliver(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = `2026-03-29T00:59:30Z Lamp\u202egpj\u200b: a\U000e0001b https://shop.example/` + "\n"
+	if people.String() != want {
+		t.Errorf("line\n%s\nwant\n%s", people.String(), want)
+	}
+	if strings.ContainsFunc(strings.TrimSuffix(machine.String(), "\n"), hidden) {
+		t.Errorf("%q", machine.String())
+	}
+	var line map[string]any
+	if err := json.Unmarshal(machine.Bytes(), &line); err != nil || line["msg"] != d.Message.Title || line["body"] != d.Message.Body {
+		t.Errorf("%s, %v", machine.String(), err)
+	}
 }
 
 func TestOneLinePerMessage(t *testing.T) {
@@ -189,7 +210,7 @@ func TestBlockedWriter(t *testing.T) {
 	first, cancelFirst := context.WithCancel(t.Context())
 	one := deliver(first)
 	begin := make([]byte, 5)
-	if _, err := io.ReadFull(r, begin); err != nil || string(begin) != "time=" {
+	if _, err := io.ReadFull(r, begin); err != nil || string(begin) != "2026-" {
 		t.Fatalf("%q, %v", begin, err)
 	}
 	second, cancelSecond := context.WithCancel(t.Context())

@@ -152,13 +152,19 @@ type channelListCmd struct{}
 
 // Run lists the channels.
 func (channelListCmd) Run(a *app) error {
-	dir, err := a.dir()
+	missing, err := a.missing()
 	if err != nil {
 		return err
 	}
-	channels, err := dir.Channels()
-	if err != nil {
-		return err
+	var channels config.Channels
+	if !missing {
+		dir, err := a.dir()
+		if err != nil {
+			return err
+		}
+		if channels, err = dir.Channels(); err != nil {
+			return err
+		}
 	}
 	views := []channelView{newChannelView(config.Channel{Name: config.LogChannel, Kind: config.KindLog})}
 	for _, c := range channels {
@@ -219,7 +225,7 @@ func tells(n int) string {
 
 type channelUnmuteCmd struct {
 	Name      string `arg:"" help:"The channel's name."`
-	Recipient string `default:"me" placeholder:"WHO" help:"Who is told again."`
+	Recipient string `default:"me" placeholder:"WHO" help:"Who is told again (default ${default})."`
 }
 
 // Help implements [kong.HelpProvider].
@@ -230,11 +236,20 @@ func (*channelUnmuteCmd) Help() string {
 // Run lifts a mute.
 func (c *channelUnmuteCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(s *server.Server) error {
-		if err := s.Outbox().Unmute(ctx, c.Recipient, c.Name); err != nil {
+		lifted, err := s.Unmute(ctx, c.Recipient, c.Name)
+		if err != nil {
 			return err
 		}
 		if a.out.json {
-			return a.out.value(changedView{ID: c.Name, Did: "unmuted"})
+			did := "unmuted"
+			if !lifted {
+				did = "not muted"
+			}
+			return a.out.value(changedView{ID: c.Name, Did: did})
+		}
+		if !lifted {
+			a.out.notef("%s is not muted on %s: nothing is changed", c.Recipient, c.Name)
+			return nil
 		}
 		a.out.notef("%s is told through %s again", c.Recipient, c.Name)
 		return nil

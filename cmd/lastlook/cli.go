@@ -2,8 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -13,11 +19,12 @@ import (
 
 // cli is the command line: flags of all commands, and the commands.
 type cli struct {
-	Data      string `env:"LASTLOOK_DATA" placeholder:"DIR" help:"Data directory; the default is lastlook in the platform's place for user data."`
-	JSON      bool   `name:"json" help:"Print one JSON value on standard output, for scripts."`
-	LogLevel  string `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What to log on standard error: debug, info, warn or error."`
-	LogFormat string `enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to log: text or json."`
-	Quiet     bool   `short:"q" help:"Print only results and errors, and log only warnings and errors."`
+	Data      string    `env:"LASTLOOK_DATA" placeholder:"DIR" help:"Data directory; the default is lastlook in the platform's place for user data."`
+	JSON      bool      `name:"json" help:"Print one JSON value on standard output, for scripts."`
+	LogLevel  string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What to log on standard error: debug, info, warn or error."`
+	LogFormat string    `enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to log: text or json."`
+	About     aboutFlag `name:"version" help:"Print the version."`
+	Quiet     bool      `short:"q" help:"Print only results and errors, and log only warnings and errors."`
 
 	Serve      serveCmd      `cmd:"" help:"Look at what is watched and send what is true, until stopped."`
 	Tick       tickCmd       `cmd:"" help:"Look once and send once, for cron; prints counts."`
@@ -63,9 +70,19 @@ type app struct {
 	out   *printer
 	log   *slog.Logger
 	now   func() time.Time
+	// given says whether a flag is on the command line.
+	given func(flag string) bool
 	// messages gets what is told through the log channel.
 	messages io.Writer
 }
+
+// aboutFlag is --version, which needs no command and no other flag.
+type aboutFlag bool
+
+var errAbout = errors.New("the version is asked for")
+
+// BeforeReset implements kong's hook of that name.
+func (aboutFlag) BeforeReset() error { return errAbout }
 
 func newParser(c *cli, std streams) (*kong.Kong, error) {
 	return kong.New(c,
@@ -87,11 +104,25 @@ func run(ctx context.Context, args []string, std streams) int {
 	if len(args) > 0 && args[0] == completeWord {
 		return complete(ctx, parser.Model, args[1:], std)
 	}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	parsed, err := parser.Parse(args)
+	if errors.Is(err, errAbout) {
+		about := []string{"version"}
+		if slices.Contains(args, "--json") {
+			about = append(about, "--json")
+		}
+		c = cli{}
+		parsed, err = parser.Parse(about)
+	}
 	if err != nil {
 		return report(std.err, err)
 	}
 	a := &app{streams: std, flags: &c, now: time.Now, log: newLogger(std.err, &c), messages: std.out}
+	a.given = func(flag string) bool {
+		return slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool { return p.Flag != nil && p.Flag.Name == flag && !p.Resolved })
+	}
 	a.out = &printer{w: std.out, hints: std.err, json: c.JSON, quiet: c.Quiet, now: a.now}
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	err = parsed.Run(a)
@@ -115,27 +146,66 @@ func newLogger(w io.Writer, c *cli) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, opt))
 }
 
+// path returns where the data directory is, or would be.
+func (a *app) path() (string, error) {
+	if a.flags.Data != "" {
+		return a.flags.Data, nil
+	}
+	return config.DefaultPath(a.getenv)
+}
+
+// place returns the data directory's path for people.
+func (a *app) place() string {
+	path, err := a.path()
+	if err != nil {
+		return "the data directory"
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return path
+}
+
+// missing says whether the data directory is not there yet.
+func (a *app) missing() (bool, error) {
+	path, err := a.path()
+	if err != nil {
+		return false, err
+	}
+	_, err = os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist), nil
+}
+
 // dir opens the data directory.
 func (a *app) dir() (config.Dir, error) {
-	path := a.flags.Data
-	if path == "" {
-		var err error
-		if path, err = config.DefaultPath(a.getenv); err != nil {
-			return config.Dir{}, err
-		}
+	path, err := a.path()
+	if err != nil {
+		return config.Dir{}, err
 	}
 	return config.Open(path)
 }
 
-// open opens the data directory and all that is in it.
-func (a *app) open(ctx context.Context) (*server.Server, error) {
-	dir, err := a.dir()
+// reading is [app.with] for commands that only read: they do not make the
+// data directory. One that is missing is read as an empty one, which is
+// elsewhere and does not last.
+func (a *app) reading(ctx context.Context, f func(s *server.Server) error) (err error) {
+	missing, err := a.missing()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	opt := a.options()
-	opt.Dir = dir
-	return server.Open(ctx, opt)
+	if !missing {
+		return a.with(ctx, f)
+	}
+	empty, err := os.MkdirTemp("", "lastlook-empty-*")
+	if err != nil {
+		return fmt.Errorf("there is no data directory %s yet, nor a place for an empty one: %w", a.place(), err)
+	}
+	defer func() {
+		if rerr := os.RemoveAll(empty); err == nil {
+			err = rerr
+		}
+	}()
+	return a.withPath(ctx, empty, f)
 }
 
 func (a *app) options() server.Options {
@@ -144,8 +214,20 @@ func (a *app) options() server.Options {
 }
 
 // with opens the data directory, runs f, and closes it.
-func (a *app) with(ctx context.Context, f func(s *server.Server) error) (err error) {
-	s, err := a.open(ctx)
+func (a *app) with(ctx context.Context, f func(s *server.Server) error) error {
+	path, err := a.path()
+	if err != nil {
+		return err
+	}
+	return a.withPath(ctx, path, f)
+}
+
+func (a *app) withPath(ctx context.Context, path string, f func(s *server.Server) error) (err error) {
+	opt := a.options()
+	if opt.Dir, err = config.Open(path); err != nil {
+		return err
+	}
+	s, err := server.Open(ctx, opt)
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func (a *app) dynamic(ctx context.Context) func(kind string) []string {
 	return func(kind string) []string {
 		var out []string
 		// What cannot be read cannot be offered; that is no error here.
-		_ = a.with(ctx, func(s *server.Server) error {
+		_ = a.reading(ctx, func(s *server.Server) error {
 			if kind == "channel" {
 				out = s.Channels()
 				return nil

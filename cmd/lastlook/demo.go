@@ -7,7 +7,7 @@ import (
 )
 
 type demoCmd struct {
-	Seed uint64 `default:"1" placeholder:"N" help:"What the day is made from: the same seed gives the same day."`
+	Seed uint64 `default:"1" placeholder:"N" help:"What the day is made from: the same seed gives the same day (default ${default})."`
 	Live bool   `help:"For a minute in real time, through a real shop and a real receiver on this machine."`
 }
 

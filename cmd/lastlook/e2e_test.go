@@ -44,6 +44,40 @@ func TestServeTellsWithinTheInterval(t *testing.T) {
 	}
 }
 
+// A notification that waits behind a lane which does not go on says so, and
+// why, while something serves; and nobody is told to start what runs.
+func TestAParkedLaneIsExplained(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.receiver.set(func(r *receiver) { r.status = 401 })
+	h.shop.set(func(s *shop) { s.prices = []string{"480.00"} })
+	h.run("watch", "add", h.shop.url(), "--below", "500 EUR", "--to", "work")
+	serve := h.start("serve")
+	serve.await(`our settings are refused`)
+	if out := h.run("watch", "list"); strings.Contains(out, "no lastlook serve") {
+		t.Errorf("something serves, and yet\n%s", out)
+	}
+	h.run("watch", "add", h.shop.url()+"?2", "--below", "500 EUR", "--to", "work")
+	ctx := h.context()
+	ticker := time.NewTicker(tailEvery)
+	defer ticker.Stop()
+	for {
+		out := h.run("outbox", "show", "2")
+		if strings.Contains(out, "start one") {
+			t.Fatalf("something serves, and yet\n%s", out)
+		}
+		if strings.Contains(out, "parked or held back, which serve's log says; the last trouble through work: ") && strings.Contains(out, "401") {
+			break
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("nothing explains it:\n%s", out)
+		}
+	}
+	serve.stop()
+}
+
 // What is put back before it is told is withheld; a restart changes nothing.
 func TestServeWithholdsWhatIsNoLongerTrue(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -76,5 +77,12 @@ func explain(err error) string {
 		text = strings.TrimPrefix(text, "a dispatcher is already running: ")
 		text = "another lastlook is already dispatching in this data directory: " + text
 	}
+	if m := wantsValue.FindStringSubmatch(text); m != nil {
+		text = m[1] + " needs a value"
+	}
 	return plain(strings.TrimSpace(text))
 }
+
+// wantsValue is what kong says of a flag at the end of the line, or before
+// another flag, that has no value.
+var wantsValue = regexp.MustCompile(`^(--[a-z-]+): (?:expected .* value but got "EOL"|missing value, expecting "<arg>).*`)

@@ -31,10 +31,14 @@ type filters struct {
 	Reason    string   `placeholder:"REASON" help:"Dropped or failed for this reason, such as condition_lost."`
 }
 
-func (f *filters) query() (lastlook.Query, error) {
+// query returns what the flags ask for; --subject is expanded by [filters.expand].
+func (f *filters) query(a *app) (lastlook.Query, error) {
 	q := lastlook.Query{Topic: f.Topic, Subject: f.Subject, Recipient: f.Recipient, Channel: f.Channel, Reason: lastlook.Reason(f.Reason)}
 	if _, ok := q.Reason.Info(); f.Reason != "" && !ok {
 		return q, usagef("there is no reason %q; known are %s", f.Reason, strings.Join(reasonNames(), ", "))
+	}
+	if len(f.State) == 0 && a.given("state") {
+		return q, usagef("--state is empty: name one, such as --state failed")
 	}
 	for _, name := range f.State {
 		var s lastlook.State
@@ -44,6 +48,44 @@ func (f *filters) query() (lastlook.Query, error) {
 		q.States = append(q.States, s)
 	}
 	return q, nil
+}
+
+// expand completes the shortened id of a watch, as every other command takes
+// one. What is no watch's stays: it may be another topic's subject, or a watch
+// that has been removed.
+func expand(ctx context.Context, s *server.Server, q *lastlook.Query) error {
+	if q.Subject == "" || q.Topic != "" && q.Topic != server.WatchTopic {
+		return nil
+	}
+	exact, err := s.Outbox().List(ctx, lastlook.Query{Topic: q.Topic, Subject: q.Subject, Limit: 1})
+	if err != nil || len(exact) > 0 {
+		return err
+	}
+	e, err := s.FindWatch(ctx, q.Subject)
+	switch {
+	case err == nil:
+		q.Subject = e.Watch.ID
+	case !errors.Is(err, server.ErrUnknownWatch):
+		return err
+	}
+	return nil
+}
+
+// nothing says that a list is empty, and why as far as that is plain.
+func (a *app) nothing(ctx context.Context, s *server.Server, q *lastlook.Query) error {
+	where := " in " + a.place()
+	if q.Subject != "" {
+		any, err := s.Outbox().List(ctx, lastlook.Query{Topic: q.Topic, Subject: q.Subject, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(any) == 0 {
+			a.out.notef("no notifications%s: nothing there has the subject %q; the id of a removed watch must be given whole", where, q.Subject)
+			return nil
+		}
+	}
+	a.out.notef("no notifications%s", where)
+	return nil
 }
 
 func reasonNames() []string {
@@ -56,21 +98,27 @@ func reasonNames() []string {
 
 type outboxListCmd struct {
 	filters
-	Limit  int   `default:"50" placeholder:"N" help:"How many to list."`
+	Limit  int   `default:"50" placeholder:"N" help:"How many to list (default ${default})."`
 	Before int64 `placeholder:"ID" help:"Only those older than this one, for paging."`
 }
 
 // Run lists notifications.
 func (c *outboxListCmd) Run(ctx context.Context, a *app) error {
-	q, err := c.query()
+	q, err := c.query(a)
 	if err != nil {
 		return err
 	}
 	if c.Limit < 1 {
 		return usagef("--limit %d: it is 1 or more", c.Limit)
 	}
+	if c.Before < 0 || c.Before == 0 && a.given("before") {
+		return usagef("--before %d: it is the id of a notification, 1 or more", c.Before)
+	}
 	q.Limit, q.Before = c.Limit, lastlook.ID(c.Before)
-	return a.with(ctx, func(s *server.Server) error {
+	return a.reading(ctx, func(s *server.Server) error {
+		if err := expand(ctx, s, &q); err != nil {
+			return err
+		}
 		recs, err := s.Outbox().List(ctx, q)
 		if err != nil {
 			return err
@@ -79,8 +127,7 @@ func (c *outboxListCmd) Run(ctx context.Context, a *app) error {
 			return a.out.value(append([]lastlook.Record{}, recs...))
 		}
 		if len(recs) == 0 {
-			a.out.notef("no notifications")
-			return nil
+			return a.nothing(ctx, s, &q)
 		}
 		a.printRecords(recs)
 		if len(recs) == c.Limit {
@@ -109,7 +156,7 @@ func (a *app) printRecords(recs []lastlook.Record) {
 }
 
 type outboxStatsCmd struct {
-	Since time.Duration `default:"24h" placeholder:"DURATION" help:"Count what ended since this long ago."`
+	Since time.Duration `default:"24h" placeholder:"DURATION" help:"Count what ended since this long ago (default ${default})."`
 }
 
 // statsView is the JSON of the counts.
@@ -140,7 +187,7 @@ func (c *outboxStatsCmd) Run(ctx context.Context, a *app) error {
 	if c.Since < 0 {
 		return usagef("--since %s: it is how long ago, such as 24h", c.Since)
 	}
-	return a.with(ctx, func(s *server.Server) error {
+	return a.reading(ctx, func(s *server.Server) error {
 		since := a.now().Add(-c.Since)
 		st, err := s.Outbox().Stats(ctx, since)
 		if err != nil {
@@ -255,6 +302,13 @@ func (c *outboxCancelCmd) Run(ctx context.Context, a *app) error {
 			views = append(views, changedView{ID: fmt.Sprint(id), Did: "cancelled"})
 			if !a.out.json {
 				a.out.notef("notification %d cancelled", id)
+				r, err := s.Outbox().Get(ctx, lastlook.ID(id))
+				if err != nil {
+					return unknownNotification(id, err)
+				}
+				if watching(ctx, s, &r) {
+					a.out.notef("%s", stopText(&r))
+				}
 			}
 		}
 		if a.out.json {
@@ -262,6 +316,20 @@ func (c *outboxCancelCmd) Run(ctx context.Context, a *app) error {
 		}
 		return nil
 	})
+}
+
+// watching says whether a notification's watch is there and looked at.
+func watching(ctx context.Context, s *server.Server, r *lastlook.Record) bool {
+	if r.Key.Topic != server.WatchTopic {
+		return false
+	}
+	e, err := s.FindWatch(ctx, r.Key.Subject)
+	return err == nil && e.Watch.ID == r.Key.Subject && !e.Watch.Paused
+}
+
+// stopText says what a cancelled notification's watch does next.
+func stopText(r *lastlook.Record) string {
+	return "the watch notices it again at its next look while it stays true; to stop it: lastlook watch pause " + r.Key.Subject
 }
 
 func unknownNotification(id int64, err error) error {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -68,18 +70,20 @@ func (p *printer) encode(v any, indent string) error {
 func escapeJSON(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r != '\n' && unsafeRune(r) && r <= 0xffff { // newlines stand between values only
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
+		if r == '\n' || !unsafeRune(r) { // newlines stand between values only
 			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.String()
 }
 
 // plain makes text safe for a terminal, on one line: control characters, and
-// those that change the direction of text, are shown as they would be written
-// in a Go string.
+// those of Unicode's class Cf, which are invisible or change the direction of
+// text, are shown as they would be written in a Go string.
 func plain(s string) string {
 	if strings.IndexFunc(s, unsafeRune) < 0 && utf8.ValidString(s) {
 		return s
@@ -90,7 +94,7 @@ func plain(s string) string {
 		case r == '\n' || r == '\r' || r == '\t':
 			b.WriteByte(' ')
 		case unsafeRune(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		default:
 			b.WriteRune(r) // a byte that is no UTF-8 has become U+FFFD
 		}
@@ -99,7 +103,7 @@ func plain(s string) string {
 }
 
 func unsafeRune(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }
 
 // columnGap stands between the columns of a table.

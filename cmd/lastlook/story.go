@@ -32,7 +32,7 @@ type storyView struct {
 
 // Run tells the story.
 func (c *outboxShowCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(s *server.Server) error {
+	return a.reading(ctx, func(s *server.Server) error {
 		r, err := s.Outbox().Get(ctx, lastlook.ID(c.ID))
 		if err != nil {
 			return unknownNotification(c.ID, err)
@@ -44,7 +44,10 @@ func (c *outboxShowCmd) Run(ctx context.Context, a *app) error {
 		if r.Seq > 0 {
 			v.DeliveryKey = lastlook.DeliveryKey(r.Key, r.Seq)
 		}
-		t := teller{now: a.now(), when: a.out.when}
+		t, err := a.teller(ctx, s, &r)
+		if err != nil {
+			return err
+		}
 		v.Next = t.next(&r, v.Registered)
 		if a.out.json {
 			return a.out.value(v)
@@ -52,6 +55,22 @@ func (c *outboxShowCmd) Run(ctx context.Context, a *app) error {
 		a.printStory(t, &v)
 		return nil
 	})
+}
+
+// teller returns one that knows what is around a notification.
+func (a *app) teller(ctx context.Context, s *server.Server, r *lastlook.Record) (t teller, err error) {
+	t = teller{now: a.now(), when: a.out.when, watched: watching(ctx, s, r)}
+	if !r.State.Live() {
+		return t, nil
+	}
+	if t.serving, err = s.Dispatching(ctx); err != nil || !t.serving || !t.late(r) {
+		return t, err
+	}
+	text, at, err := s.ChannelError(ctx, r.Key.Channel)
+	if text != "" {
+		t.trouble = text + ", " + t.when(at)
+	}
+	return t, err
 }
 
 func (a *app) printStory(t teller, v *storyView) {
@@ -79,7 +98,7 @@ func (a *app) printStory(t teller, v *storyView) {
 		"for", r.Key.Recipient+" through "+r.Key.Channel,
 		"lane", lane,
 		"noticed", t.value(r.Key.Topic, r.Detection)+", "+t.when(r.CreatedAt),
-		"told", t.told(r),
+		toldWord(r), t.told(r),
 		"expires", t.when(r.ExpiresAt),
 		"ended", t.when(r.EndedAt),
 		"tries again", retryOf,
@@ -129,6 +148,36 @@ func headline(r *lastlook.Record) string {
 type teller struct {
 	now  time.Time
 	when func(time.Time) string
+	// serving says that a process dispatches, trouble what the notification's
+	// channel met last, watched that its watch is there and not paused.
+	serving bool
+	trouble string
+	watched bool
+}
+
+// lateAfter is when a notification that is due should have been taken.
+const lateAfter = 5 * time.Second
+
+func (t teller) late(r *lastlook.Record) bool { return t.now.Sub(r.Due) > lateAfter }
+
+// maybeTold says that a notification may have arrived, as far as is known.
+func maybeTold(r *lastlook.Record) bool {
+	return r.KeyRow != nil && len(r.KeyRow.Maybe) > 0 && r.KeyRow.ToldBy == r.ID
+}
+
+// toldWord names the value of [teller.told].
+func toldWord(r *lastlook.Record) string {
+	switch {
+	case r.State == lastlook.StateSent:
+		return "told"
+	case r.State == lastlook.StateSending:
+		return "is telling"
+	case maybeTold(r):
+		return "perhaps told"
+	case r.State.Live():
+		return "tried to tell"
+	}
+	return "would have told"
 }
 
 func (t teller) value(topic string, v []byte) string {
@@ -252,8 +301,16 @@ func (t teller) next(r *lastlook.Record, registered bool) []string {
 		out = append(out, fmt.Sprintf("nothing: no lastlook on this data directory tells topic %q through channel %q; add the channel, or cancel it: lastlook outbox cancel %d", r.Key.Topic, r.Key.Channel, r.ID))
 	case r.Due.After(t.now):
 		out = append(out, fmt.Sprintf("it is looked at again, as attempt %d of at most %d, %s", r.Attempt+1, lastlook.DefaultPolicy().MaxAttempts, t.when(r.Due)))
+	case !t.serving:
+		out = append(out, "it became due "+t.when(r.Due)+", and no lastlook serve runs on this data directory: start one, and it is taken within seconds")
+	case t.late(r):
+		text := "it became due " + t.when(r.Due) + ", and the lastlook that runs has not taken it: its lane may be parked or held back, which serve's log says"
+		if t.trouble != "" {
+			text += "; the last trouble through " + r.Key.Channel + ": " + t.trouble
+		}
+		out = append(out, text)
 	default:
-		out = append(out, "it became due "+t.when(r.Due)+": lastlook serve takes it within seconds, so if this does not change, start one")
+		out = append(out, "it became due "+t.when(r.Due)+": the lastlook that runs takes it within seconds")
 	}
 	out = append(out, "unless it ends before, it is dropped as expired "+t.when(r.ExpiresAt))
 	if r.Marks > 0 {
@@ -270,6 +327,14 @@ func (t teller) after(r *lastlook.Record) []string {
 	do := "nothing"
 	if info, ok := r.Reason.Info(); ok {
 		do = info.Do
+	}
+	switch {
+	case r.State == lastlook.StateDropped && maybeTold(r):
+		do = "nothing: it may have arrived, so it isn't told again in this episode"
+	case r.Reason == lastlook.ReasonRecipientGone || r.Reason == lastlook.ReasonMuted:
+		do = fmt.Sprintf("once the recipient can be reached again: lastlook channel unmute %s --recipient %s", r.Key.Channel, r.Key.Recipient)
+	case r.Reason == lastlook.ReasonCancelled && t.watched:
+		do = stopText(r)
 	}
 	if r.State != lastlook.StateFailed {
 		return []string{do}

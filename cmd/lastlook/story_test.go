@@ -93,6 +93,53 @@ func TestNext(t *testing.T) {
 	}
 }
 
+func TestNextKnowsWhatIsAround(t *testing.T) {
+	due := &lastlook.Record{ID: 7, State: lastlook.StatePending, Key: lastlook.Key{Topic: "watch", Subject: "w_a", Recipient: "bob", Channel: "phone"}, Due: storyNow.Add(-time.Minute)}
+	fresh := *due
+	fresh.Due = storyNow.Add(-time.Second)
+	ended := func(reason lastlook.Reason, k *lastlook.KeyRow) *lastlook.Record {
+		return &lastlook.Record{ID: 7, Key: due.Key, State: lastlook.StateDropped, Reason: reason, KeyRow: k}
+	}
+	maybe := &lastlook.KeyRow{Maybe: json.RawMessage(`1`), ToldBy: 7}
+	another := &lastlook.KeyRow{Maybe: json.RawMessage(`1`), ToldBy: 6}
+	for name, c := range map[string]struct {
+		t    teller
+		r    *lastlook.Record
+		want string
+		not  string
+	}{
+		"nobody serves": {teller{}, due, "start one", "parked"},
+		"late":          {teller{serving: true, trouble: "401 Unauthorized"}, due, "parked or held back, which serve's log says; the last trouble through phone: 401 Unauthorized", "start one"},
+		"just due":      {teller{serving: true}, &fresh, "the lastlook that runs takes it within seconds", "parked"},
+		"paused, maybe": {teller{}, ended(lastlook.ReasonListingPaused, maybe), "it may have arrived, so it isn't told again in this episode", "resume"},
+		"paused":        {teller{}, ended(lastlook.ReasonListingPaused, another), "resume it", "arrived"},
+		"gone":          {teller{}, ended(lastlook.ReasonRecipientGone, nil), "lastlook channel unmute phone --recipient bob", ""},
+		"cancelled":     {teller{watched: true}, ended(lastlook.ReasonCancelled, nil), "lastlook watch pause w_a", ""},
+		"stays away":    {teller{}, ended(lastlook.ReasonCancelled, nil), "nothing", "pause"},
+	} {
+		c.t.now, c.t.when = storyNow, storyTeller().when
+		got := strings.Join(c.t.next(c.r, true), "\n")
+		if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+func TestTheWordForTold(t *testing.T) {
+	maybe := &lastlook.KeyRow{Maybe: json.RawMessage(`1`), ToldBy: 7}
+	for want, r := range map[string]lastlook.Record{
+		"told":            {ID: 7, State: lastlook.StateSent},
+		"is telling":      {ID: 7, State: lastlook.StateSending, KeyRow: maybe},
+		"perhaps told":    {ID: 7, State: lastlook.StateFailed, KeyRow: maybe},
+		"tried to tell":   {ID: 7, State: lastlook.StateRetry},
+		"would have told": {ID: 8, State: lastlook.StateDropped, KeyRow: maybe},
+	} {
+		if got := toldWord(&r); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestHeadlines(t *testing.T) {
 	for _, s := range lastlook.States()[1:] {
 		if got := headline(&lastlook.Record{ID: 1, State: s}); got == "notification 1" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 type outboxTailCmd struct {
 	filters
-	Lines int `short:"n" default:"10" placeholder:"N" help:"How many of the latest notifications to begin with."`
+	Lines int `short:"n" default:"10" placeholder:"N" help:"How many of the latest notifications to begin with (default ${default})."`
 }
 
 // Help implements [kong.HelpProvider].
@@ -26,11 +27,17 @@ const tailEvery = 500 * time.Millisecond
 
 // Run follows the outbox until ctx ends.
 func (c *outboxTailCmd) Run(ctx context.Context, a *app) error {
-	q, err := c.query()
+	q, err := c.query(a)
 	if err != nil {
 		return err
 	}
+	if missing, err := a.missing(); err != nil || missing {
+		return cmp.Or(err, fmt.Errorf("there is no data directory %s yet, so there is nothing to follow: lastlook watch add makes it", a.place()))
+	}
 	return a.with(ctx, func(s *server.Server) error {
+		if err := expand(ctx, s, &q); err != nil {
+			return err
+		}
 		t := tail{outbox: s.Outbox(), query: q, known: map[lastlook.ID]mark{}, print: a.printStep}
 		if err := t.begin(ctx, c.Lines); err != nil {
 			return unlessStopped(ctx, err)

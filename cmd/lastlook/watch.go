@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,9 +26,9 @@ type watchAddCmd struct {
 	Below       string        `placeholder:"PRICE" help:"Tell me when the price is below this amount and currency, such as \"500 EUR\"."`
 	BackInStock bool          `help:"Tell me when it can be had again."`
 	Name        string        `placeholder:"TEXT" help:"What to call it; the default is the page's title."`
-	Every       time.Duration `default:"15m" placeholder:"DURATION" help:"How often to look, at least 10s."`
-	To          []string      `default:"log" placeholder:"CHANNEL" help:"The channels to tell through, separated by commas or given several times."`
-	Recipient   string        `default:"me" placeholder:"WHO" help:"Who is told."`
+	Every       time.Duration `default:"15m" placeholder:"DURATION" help:"How often to look, 10s to 31 days (default ${default})."`
+	To          []string      `default:"log" placeholder:"CHANNEL" help:"The channels to tell through, separated by commas or given several times (default ${default})."`
+	Recipient   string        `default:"me" placeholder:"WHO" help:"Who is told (default ${default})."`
 	IgnoreStock bool          `help:"Tell by the price alone, whether or not it is in stock."`
 	Zone        string        `placeholder:"ZONE" help:"The IANA time zone in which \"once a day\" is counted, such as Europe/Berlin; the default is UTC."`
 	Check       bool          `default:"true" negatable:"" help:"Look at the page at once; --no-check leaves that to serve."`
@@ -36,6 +37,8 @@ type watchAddCmd struct {
 // Help implements [kong.HelpProvider].
 func (*watchAddCmd) Help() string {
 	return `A price counts only while the item can be ordered, unless --ignore-stock is given. What holds at the first look is told.
+
+A trigger tells once per episode: once when it begins to hold, and again only after it was seen not to hold in between. And it tells at most once a day, as days are counted in --zone: what begins to hold again on the same day is told on the next, if it still holds.
 
 Example: lastlook watch add https://shop.example/camera --below "500 EUR" --back-in-stock --to phone`
 }
@@ -52,6 +55,9 @@ type addedView struct {
 func (c *watchAddCmd) Run(ctx context.Context, a *app) error {
 	if c.Below == "" && !c.BackInStock {
 		return usagef("say when to tell you: --below \"500 EUR\", --back-in-stock, or both")
+	}
+	if c.Every == 0 {
+		return server.CheckInterval(c.Every) // the server takes 0 for its default
 	}
 	return a.with(ctx, func(s *server.Server) error {
 		added, err := s.AddWatch(ctx, server.NewWatch{
@@ -104,7 +110,7 @@ type watchListCmd struct{}
 
 // Run lists the watches.
 func (watchListCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(s *server.Server) error {
+	return a.reading(ctx, func(s *server.Server) error {
 		all, err := s.Watches(ctx)
 		if err != nil {
 			return err
@@ -117,7 +123,7 @@ func (watchListCmd) Run(ctx context.Context, a *app) error {
 			return a.out.value(views)
 		}
 		if len(all) == 0 {
-			a.out.notef("nothing is watched yet: lastlook watch add URL --below \"500 EUR\"")
+			a.out.notef("nothing is watched yet in %s: lastlook watch add URL --below \"500 EUR\"", a.place())
 			return nil
 		}
 		var rows [][]string
@@ -130,8 +136,17 @@ func (watchListCmd) Run(ctx context.Context, a *app) error {
 			rows = append(rows, []string{e.Watch.ID, short(nameOf(e), 40), triggersOf(e), seen, a.out.ago(e.Listing.LastOK), a.standing(e)})
 		}
 		a.out.table([]string{"ID", "NAME", "WHEN", "LAST SEEN", "LOOKED", "STATE"}, rows)
-		return nil
+		return a.noteServing(ctx, s)
 	})
+}
+
+// noteServing says so if nobody looks and tells.
+func (a *app) noteServing(ctx context.Context, s *server.Server) error {
+	serving, err := s.Dispatching(ctx)
+	if err == nil && !serving {
+		a.out.notef("no lastlook serve runs on this data directory now: without one, or a lastlook tick from cron, nothing is looked at or told")
+	}
+	return err
 }
 
 // standing says in a few words how a watch is doing.
@@ -153,7 +168,7 @@ func (a *app) standing(e *server.Entry) string {
 
 type watchShowCmd struct {
 	ID      string `arg:"" help:"The watch's id, or its beginning."`
-	History int    `default:"10" placeholder:"N" help:"How many looks to show."`
+	History int    `default:"10" placeholder:"N" help:"How many looks to show (default ${default})."`
 }
 
 // shownView is the JSON of watch show.
@@ -165,7 +180,10 @@ type shownView struct {
 
 // Run shows one watch.
 func (c *watchShowCmd) Run(ctx context.Context, a *app) error {
-	return a.with(ctx, func(s *server.Server) error {
+	if c.History < 0 {
+		return usagef("--history %d: it is 0 or more", c.History)
+	}
+	return a.reading(ctx, func(s *server.Server) error {
 		e, err := s.FindWatch(ctx, c.ID)
 		if err != nil {
 			return unknownWatch(c.ID, err)
@@ -185,17 +203,21 @@ func (c *watchShowCmd) Run(ctx context.Context, a *app) error {
 			}
 			return a.out.value(v)
 		}
-		a.printWatch(&e)
+		withheld, err := s.Withheld(ctx, &e)
+		if err != nil {
+			return err
+		}
+		a.printWatch(&e, withheld)
 		a.printHistory(history)
 		if len(recs) > 0 {
 			a.out.linef("notifications")
 			a.printRecords(recs)
 		}
-		return nil
+		return a.noteServing(ctx, s)
 	})
 }
 
-func (a *app) printWatch(e *server.Entry) {
+func (a *app) printWatch(e *server.Entry, withheld []server.Withheld) {
 	w, l := &e.Watch, &e.Listing
 	a.out.linef("%s", nameOf(e))
 	a.out.facts("  ",
@@ -216,7 +238,32 @@ func (a *app) printWatch(e *server.Entry) {
 			text = "does not hold since " + a.out.when(s.Since)
 		}
 		a.out.linef("  %s: %s", t.String(), text)
+		for _, h := range withheld {
+			if h.Trigger == t.ID {
+				a.out.linef("    %s: %s", h.Channel, a.whyWithheld(&h))
+			}
+		}
 	}
+}
+
+// whyWithheld says why a trigger that holds is not told now.
+func (a *app) whyWithheld(h *server.Withheld) string {
+	at := ""
+	if h.Told != "" {
+		at = " at " + h.Told
+	}
+	perhaps := ""
+	if h.Maybe {
+		at += ", but nobody knows whether it arrived"
+		perhaps = "perhaps "
+	}
+	switch {
+	case h.ToldAt.IsZero():
+		return h.Why
+	case h.Again.IsZero():
+		return fmt.Sprintf("%salready told in this episode%s, %s; may tell again once it has stopped holding and holds again", perhaps, at, a.out.when(h.ToldAt))
+	}
+	return fmt.Sprintf("%stold today%s; may tell again from %s", perhaps, at, h.Again.Format("15:04 ")+firstOf(h.Zone, "UTC"))
 }
 
 func (a *app) printHistory(history []server.Observation) {
@@ -252,13 +299,18 @@ type changedView struct {
 // each makes a change to every watch named, and prints what it came to.
 func (a *app) each(ctx context.Context, ids []string, did string, change func(s *server.Server, id string) (withheld int, err error)) error {
 	return a.with(ctx, func(s *server.Server) error {
-		views := []changedView{}
+		var whole []string // all are found first, so that a mistyped one changes nothing
 		for _, id := range ids {
 			e, err := s.FindWatch(ctx, id)
 			if err != nil {
 				return unknownWatch(id, err)
 			}
-			id = e.Watch.ID
+			if !slices.Contains(whole, e.Watch.ID) {
+				whole = append(whole, e.Watch.ID)
+			}
+		}
+		views := []changedView{}
+		for _, id := range whole {
 			n, err := change(s, id)
 			if err != nil {
 				return unknownWatch(id, err)

@@ -60,11 +60,45 @@ func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, erro
 // nobodyDispatches finds out early, before anything is looked at, whether
 // another process dispatches. Run and Tick take the lock for good.
 func (s *Server) nobodyDispatches(ctx context.Context) error {
+	return s.unlessProbed(ctx, func() error {
+		release, err := s.store.LockDispatch(ctx)
+		if err != nil {
+			return err
+		}
+		return release()
+	})
+}
+
+// Dispatching says whether a process, this one or another, dispatches in the
+// data directory now.
+func (s *Server) Dispatching(ctx context.Context) (bool, error) {
 	release, err := s.store.LockDispatch(ctx)
-	if err != nil {
-		return err
+	if errors.Is(err, lastlook.ErrDispatcherRunning) {
+		return true, nil
 	}
-	return release()
+	if err != nil {
+		return false, err
+	}
+	return false, release()
+}
+
+// probes is how often, and probePause how long apart, the lock is tried before
+// it counts as taken: [Server.Dispatching] holds it for a moment.
+const (
+	probes     = 4
+	probePause = 20 * time.Millisecond
+)
+
+// unlessProbed calls f, which takes the dispatch lock, and again if somebody
+// else had it.
+func (s *Server) unlessProbed(ctx context.Context, f func() error) error {
+	for n := 1; ; n++ {
+		err := f()
+		if n == probes || !errors.Is(err, lastlook.ErrDispatcherRunning) || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, probePause)
+	}
 }
 
 // dispatchLoop runs the dispatcher, and a new one whenever the channels have
@@ -95,7 +129,7 @@ func (s *Server) dispatchUntilChanged(ctx context.Context, d *lastlook.Dispatche
 	})
 	s.dispatcher.Store(d)
 	defer s.dispatcher.Store(nil)
-	if err := d.Run(running); err != nil || ctx.Err() != nil {
+	if err := s.unlessProbed(running, func() error { return d.Run(running) }); err != nil || ctx.Err() != nil {
 		return nil, err
 	}
 	select {

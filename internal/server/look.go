@@ -45,7 +45,7 @@ type Look struct {
 // The error says what is wrong with the URL; what became of the look is in it.
 func Check(ctx context.Context, opt Options, address string) (Look, error) {
 	opt = opt.withDefaults()
-	u, err := watch.ParseURL(address)
+	u, err := parseURL(address)
 	if err != nil {
 		return Look{}, err
 	}

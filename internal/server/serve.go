@@ -44,7 +44,10 @@ func (s *Server) Tick(ctx context.Context) (TickResult, error) {
 	var sweepErr error
 	res.Sweep, sweepErr = s.service.Sweep(ctx, sweepLimit)
 	sweepErr = errors.Join(sweepErr, s.tidy(ctx))
-	res.Dispatch, err = d.Tick(ctx)
+	err = s.unlessProbed(ctx, func() (err error) {
+		res.Dispatch, err = d.Tick(ctx)
+		return err
+	})
 	return res, errors.Join(sweepErr, err)
 }
 
@@ -99,7 +102,7 @@ func (s *Server) sweepOnce(ctx context.Context) time.Duration {
 		return sweepPause
 	}
 	if res.Enqueued > 0 {
-		s.log.Info("noticed", "looked", res.Looked, "failed", res.Failed, "enqueued", res.Enqueued)
+		s.log.Debug("noticed", "looked", res.Looked, "failed", res.Failed, "enqueued", res.Enqueued)
 		if d := s.dispatcher.Load(); d != nil {
 			d.Wake()
 		}

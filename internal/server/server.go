@@ -42,6 +42,9 @@ type (
 	Observation = watch.Observation
 )
 
+// WatchTopic is the topic of what watches tell; its subjects are their ids.
+const WatchTopic = watch.TopicName
+
 // Errors that a front end can act on.
 var (
 	// ErrInvalid says that a watch, a URL or an amount cannot be as given.

@@ -110,7 +110,7 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 
 // build makes a listing and a watch, and says what is wrong with the request.
 func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
-	address, err := watch.ParseURL(n.URL)
+	address, err := parseURL(n.URL)
 	if err != nil {
 		return watch.Listing{}, watch.Watch{}, err
 	}
@@ -118,14 +118,14 @@ func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
 	if l.Interval == 0 {
 		l.Interval = watch.DefaultInterval
 	}
-	if l.Interval < watch.MinInterval || l.Interval > watch.MaxInterval {
-		return l, watch.Watch{}, fmt.Errorf("%w: an interval of %s: use %s to %s", ErrInvalid, l.Interval, watch.MinInterval, watch.MaxInterval)
+	if err := CheckInterval(l.Interval); err != nil {
+		return l, watch.Watch{}, err
 	}
 	w := watch.Watch{Name: n.Name, Recipient: n.Recipient, Channels: n.Channels, IgnoreStock: n.IgnoreStock, Zone: n.Zone}
 	if n.Below != "" {
 		target, err := price.Parse(n.Below)
 		if err != nil {
-			return l, w, fmt.Errorf("%w: the target price: %w", ErrInvalid, err)
+			return l, w, fmt.Errorf("%w: the target price: %w%s", ErrInvalid, err, priceHint(n.Below))
 		}
 		w.Triggers = append(w.Triggers, watch.Trigger{ID: "below", Kind: watch.Below, Target: target})
 	}
@@ -133,6 +133,14 @@ func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
 		w.Triggers = append(w.Triggers, watch.Trigger{ID: "back_in_stock", Kind: watch.BackInStock})
 	}
 	return l, w, w.Validate()
+}
+
+// CheckInterval reports an interval between looks that is out of range.
+func CheckInterval(d time.Duration) error {
+	if d >= watch.MinInterval && d <= watch.MaxInterval {
+		return nil
+	}
+	return fmt.Errorf("%w: an interval of %s: use %s to %d days", ErrInvalid, d, watch.MinInterval, watch.MaxInterval/(24*time.Hour))
 }
 
 // warnings says what an observation lacks for the watch's triggers to hold.
