@@ -46,7 +46,7 @@ endif
 
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.
-	@go test -count=1 -run TestMutants ./store/sqlite ./store/storetest
+	@go test -count=1 -run 'TestMutants|TestRunMutants|TestHonest' ./store/sqlite ./store/storetest
 
 .PHONY: cover
 cover: $(GATE) ## Print coverage by package; the root and the SQLite store have a floor of 85 %.

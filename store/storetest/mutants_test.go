@@ -1,3 +1,8 @@
+//go:build !race
+
+// `make mutants` runs these, without the race detector: they test the suite,
+// mostly in one goroutine.
+
 package storetest
 
 import (
