@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test cover mutants crash-quick bench-quick
+CI_TARGETS := deps lint generate-check test cover mutants scripts crash-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -47,6 +47,10 @@ endif
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.
 	@go test -count=1 -run 'TestMutants|TestRunMutants|TestHonest' ./store/sqlite ./store/storetest
+
+.PHONY: scripts
+scripts: ## The scripts that `make test` cuts short under the race detector.
+	@go test -count=1 -run TestScripts/demo ./cmd/lastlook
 
 .PHONY: cover
 cover: $(GATE) ## Print coverage by package; the root and the SQLite store have a floor of 85 %.

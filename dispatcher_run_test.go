@@ -591,3 +591,46 @@ func TestNotLookedAtCostsNoAttempt(t *testing.T) {
 		r.want(t, ids[1], lastlook.StateSent, "")
 	})
 }
+
+func TestInFlightCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(r *rig) { r.cfg.MaxInFlight, r.cfg.LaneConcurrency = 5, 50 })
+		r.world.Set("a", 480)
+		var now, most atomic.Int64
+		r.channel.Respond(func(context.Context, lastlook.Delivery) (lastlook.Receipt, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return lastlook.Receipt{}, nil
+		})
+		var items []lastlook.Item
+		for i := range 40 {
+			it := itemFor(t, r, "a")
+			it.Recipient, it.Lane = fmt.Sprint("r", i), fmt.Sprint("lane", i%4)
+			items = append(items, it)
+		}
+		r.enqueueItems(t, items...)
+		stop := r.run(t)
+		for range 100 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			st, err := r.store.Stats(t.Context(), time.Now(), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			leased := 0
+			for _, l := range st.Live {
+				leased += l.Leased
+			}
+			if leased > 5 {
+				t.Fatalf("%d rows in flight, the cap is 5", leased)
+			}
+		}
+		if most.Load() != 5 || len(r.channel.Deliveries()) != 40 {
+			t.Errorf("%d calls at once, %d in all", most.Load(), len(r.channel.Deliveries()))
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -329,7 +329,7 @@ func assert(c lastlook.Case[Value]) Value {
 	e, ev := evaluateCase(c)
 	o := c.Value.Observation
 	v := Value{Observation: Observation{At: o.At, Price: o.Price, Availability: o.Availability, Title: o.Title}}
-	v.Told = tell(&e.Watch, toldBefore(c), ev.News(), &o, c.Now)
+	v.Told = tell(&e.Watch, toldBefore(c), ev.News(), &o, lastlook.Micro(c.Now))
 	return v
 }
 

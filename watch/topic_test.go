@@ -285,3 +285,16 @@ func TestNewRefusesABadConfig(t *testing.T) {
 		}
 	}
 }
+
+// Listings added together drift apart.
+func TestSweepJitter(t *testing.T) {
+	for random, want := range map[float64]time.Duration{0: 9 * time.Minute, 0.5: 10 * time.Minute, 0.75: 10*time.Minute + 30*time.Second} {
+		s, err := watch.New(watch.Config{Store: nobody{}, Sources: map[string]watch.Source{"page": nil}, Rand: func() float64 { return random }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Next(watch.Listing{Interval: 10 * time.Minute}, start).Sub(start); got != want {
+			t.Errorf("random %g: next look after %s, want %s", random, got, want)
+		}
+	}
+}

@@ -15,6 +15,8 @@ type demoCmd struct {
 func (*demoCmd) Help() string {
 	return `Needs no network, no set-up and no data directory. With --json it prints only the counts, with --quiet only the table. The exit code is 1 if lastlook told anything stale, or never told what was true.
 
+With --live, lastlook alone plays a minute against a real shop and a real receiver on loopback: four products, one of which is put back before it can be told, and one whose shop stumbles. The three ways to notify are compared in the simulation only, where each meets the same events.
+
 Example: lastlook demo --seed 7`
 }
 

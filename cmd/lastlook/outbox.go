@@ -293,13 +293,17 @@ type outboxCancelCmd struct {
 
 // Run withdraws notifications.
 func (c *outboxCancelCmd) Run(ctx context.Context, a *app) error {
+	type cancelledView struct {
+		ID  int64  `json:"id"`
+		Did string `json:"did"`
+	}
 	return a.with(ctx, func(s *server.Server) error {
-		views := []changedView{}
+		views := []cancelledView{}
 		for _, id := range c.IDs {
 			if err := s.Outbox().Cancel(ctx, lastlook.ID(id), a.operator()); err != nil {
 				return unknownNotification(id, err)
 			}
-			views = append(views, changedView{ID: fmt.Sprint(id), Did: "cancelled"})
+			views = append(views, cancelledView{ID: id, Did: "cancelled"})
 			if !a.out.json {
 				a.out.notef("notification %d cancelled", id)
 				r, err := s.Outbox().Get(ctx, lastlook.ID(id))

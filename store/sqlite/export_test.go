@@ -72,3 +72,17 @@ func (s *Store) PanicInRow(ctx context.Context) {
 		return selectRows(ctx, q, "marks_any", nil, func(*row) error { panic("planted") })
 	})
 }
+
+// PragmaOfWriter returns a pragma's number on the writer's own connection.
+func (s *Store) PragmaOfWriter(t testing.TB, name string) (n int64) {
+	t.Helper()
+	if err := s.write(t.Context(), "test", func(context.Context, session) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	s.gate <- struct{}{}
+	defer func() { <-s.gate }()
+	if err := s.writer.conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

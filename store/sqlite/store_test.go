@@ -379,3 +379,10 @@ func TestFakeTime(t *testing.T) {
 		}
 	})
 }
+
+// What a call has committed must survive the machine: every commit is synced.
+func TestCommitsAreSynced(t *testing.T) {
+	if mode := newKit(t).s.PragmaOfWriter(t, "synchronous"); mode != 2 {
+		t.Errorf("synchronous is %d, want 2 (FULL)", mode)
+	}
+}
