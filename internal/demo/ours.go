@@ -107,6 +107,9 @@ type source struct {
 func (s *source) Look(_ context.Context, l watch.Listing) (watch.Observation, error) {
 	pr := s.o.products[l.URL]
 	f, at, err := s.p.look(pr, s.sweep)
+	if _, down := errors.AsType[errShop](err); down && s.sweep {
+		s.p.tell("%s  %-14s %v: nobody knows, so nothing is concluded", clock(s.p.s.now), pr.title, err)
+	}
 	if err != nil {
 		return watch.Observation{}, err
 	}
