@@ -1,5 +1,5 @@
 // Package watch is what detection means for prices and stock: listings,
-// watches, observations and triggers (DESIGN §6). It is pure domain: it knows
+// watches, observations and triggers. It is pure domain: it knows
 // no database and no HTTP. A [Store] keeps the state, a [Source] looks, and
 // [Service] puts the two together with the outbox.
 //

@@ -240,17 +240,23 @@ func (s *Store) unwritable() bool {
 func (s *Store) write(ctx context.Context, op string, f func(context.Context, session) error) error {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
+	return s.explain(ctx, op, s.withWriter(ctx, func(w *writer) (bool, error) { return w.transaction(ctx, f) }))
+}
+
+// withWriter waits for the writer's turn and runs f with it. f says whether the
+// connection can be used again.
+func (s *Store) withWriter(ctx context.Context, f func(*writer) (usable bool, err error)) error {
 	if err := s.enter(ctx); err != nil {
-		return s.explain(ctx, op, err)
+		return err
 	}
 	defer func() { <-s.gate }()
 	if s.isClosed() {
-		return fmt.Errorf("sqlite: %s: %w", op, ErrClosed)
+		return ErrClosed
 	}
 	if s.writer == nil {
 		w, err := openWriter(ctx, s.writerDB, s.queries)
 		if err != nil {
-			return s.explain(ctx, op, err)
+			return err
 		}
 		s.writer = w
 	}
@@ -264,8 +270,8 @@ func (s *Store) write(ctx context.Context, op string, f func(context.Context, se
 		}
 	}()
 	var err error
-	usable, err = s.writer.transaction(ctx, f)
-	return s.explain(ctx, op, err)
+	usable, err = f(s.writer)
+	return err
 }
 
 // enter waits for the gate.

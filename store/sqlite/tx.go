@@ -45,30 +45,12 @@ func (s *Store) WithTx(ctx context.Context, f func(ctx context.Context, tx *sql.
 	const op = "transaction"
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
-	if err := s.enter(ctx); err != nil {
-		return s.explain(ctx, op, err)
-	}
-	defer func() { <-s.gate }()
-	if s.isClosed() {
-		return fmt.Errorf("sqlite: %s: %w", op, ErrClosed)
-	}
-	if s.writer == nil {
-		w, err := openWriter(ctx, s.writerDB, s.queries)
-		if err != nil {
-			return s.explain(ctx, op, err)
-		}
-		s.writer = w
-	}
-	usable := false
-	defer func() {
-		if !usable { // also after a panic: closing the connection rolls back
-			s.writer.discard()
-			s.writer = nil
-		}
-	}()
-	var err error
-	usable, err = s.writer.inTx(ctx, f)
-	if explained(err) || code(err) == 0 && ctx.Err() == nil {
+	var own bool // whether f ran: an error may be its own
+	err := s.withWriter(ctx, func(w *writer) (bool, error) {
+		own = true
+		return w.inTx(ctx, f)
+	})
+	if own && (explained(err) || code(err) == 0 && ctx.Err() == nil) {
 		return err
 	}
 	return s.explain(ctx, op, err)
