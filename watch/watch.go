@@ -11,6 +11,7 @@ package watch
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/govalues/decimal"
 
 	"github.com/lastlook/lastlook/watch/price"
 )
@@ -49,6 +52,8 @@ type Listing struct {
 	// Source names the kind of source that can look at it, such as "page".
 	Source string `json:"source"`
 	URL    string `json:"url"`
+	// Options say how it is read; two listings that differ in them are two.
+	Options Options `json:"options,omitzero"`
 	// Private says that an operator typed the URL, so that it may lead into a
 	// private network; one supplied by a device or a page never may.
 	Private bool `json:"private,omitzero"`
@@ -66,6 +71,27 @@ type Listing struct {
 	// MissingSince is when it was first answered that the page does not exist,
 	// if every answer since then said so.
 	MissingSince time.Time `json:"missing_since,omitzero"`
+}
+
+// Options say how a listing is read. All of them are the user's, none is needed.
+type Options struct {
+	// Variant and SKU name the one that is meant where a product comes in
+	// several: a colour and size such as "Blue / M", an article number.
+	Variant string `json:"variant,omitzero"`
+	SKU     string `json:"sku,omitzero"`
+	// Locale (BCP 47) and Currency (ISO 4217) say how to read what the listing
+	// itself leaves open: "1.299", "$".
+	Locale   string `json:"locale,omitzero"`
+	Currency string `json:"currency,omitzero"`
+	// PriceSelector and StockSelector point at an element of a page: CSS, or
+	// XPath if it begins with "/" or "(".
+	PriceSelector string `json:"price_selector,omitzero"`
+	StockSelector string `json:"stock_selector,omitzero"`
+	// PricePath, StockPath and ValuePath are jq filters that point into a JSON
+	// answer. What ValuePath finds is Observation.Value.
+	PricePath string `json:"price_path,omitzero"`
+	StockPath string `json:"stock_path,omitzero"`
+	ValuePath string `json:"value_path,omitzero"`
 }
 
 // Watch is one recipient's interest in a listing.
@@ -167,8 +193,52 @@ type Observation struct {
 	Image        string       `json:"image,omitzero"`
 	// SKU identifies the product, if the page does.
 	SKU string `json:"sku,omitzero"`
+
+	// High is the upper end of a range whose lower end is Price; List is what
+	// stands crossed out or recommended beside it. Neither is ever the price.
+	High price.Money `json:"high,omitzero"`
+	List price.Money `json:"list_price,omitzero"`
+	// Unit is the price per unit that is stated, Quantity what one buys.
+	Unit     UnitPrice `json:"unit_price,omitzero"`
+	Quantity Quantity  `json:"quantity,omitzero"`
+	// Points are the points that the listing itself gives back.
+	Points []Points `json:"points,omitzero"`
+	// ValidUntil is the end of the offer, if one is stated.
+	ValidUntil time.Time `json:"valid_until,omitzero"`
+	// Ambiguous says that several distinct answers are stated, of which none was
+	// taken: the evidence lists them, and the user is to be asked once.
+	Ambiguous bool `json:"ambiguous,omitzero"`
+	// Rule names the extraction rule that gave the price ("selector", "json_ld",
+	// "microdata", "meta", "visible", …); Agreed says that another one, which
+	// reads another place, gave the same.
+	Rule   string `json:"rule,omitzero"`
+	Agreed bool   `json:"agreed,omitzero"`
+	// Value is what Options.ValuePath found, for triggers on any value.
+	Value json.RawMessage `json:"value,omitzero"`
 	// Evidence says where each fact was read.
 	Evidence []Evidence `json:"evidence,omitzero"`
+}
+
+// UnitPrice is a price for a unit: "kg", "l", "m", "piece", …
+type UnitPrice struct {
+	Price price.Money `json:"price"`
+	Per   string      `json:"per"`
+}
+
+// Quantity is how much one buys, in a unit such as "kg", "l" or "piece".
+type Quantity struct {
+	Amount decimal.Decimal `json:"amount"`
+	Unit   string          `json:"unit"`
+}
+
+// Points are given back for a purchase. Only confirmed ones lower the effective
+// price: conditional ones need something of the buyer (a card, a rank, a day).
+type Points struct {
+	// Rate is a part of the price, such as 0.01; Amount is what it comes to if
+	// that is stated instead.
+	Rate        decimal.Decimal `json:"rate,omitzero"`
+	Amount      price.Money     `json:"amount,omitzero"`
+	Conditional bool            `json:"conditional,omitzero"`
 }
 
 // Evidence is where a fact was read.

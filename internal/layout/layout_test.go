@@ -149,6 +149,19 @@ var planted = []struct {
 	{"./watch/watchpg", "github.com/jackc/pgx/v5/pgxpool", ""},
 	{"./watch/watchpg", "./watch/watchsqlite", "watchpg"},
 
+	{"./watch", "./watch/condition", ""},
+	{"./watch/condition", "cel.dev/cel-go/cel", ""},
+	{"./watch/condition", "./watch", "condition"},
+
+	{"./device", "./webpush", ""},
+	{"./device", "net/http", "device"},
+	{"./device/devicesqlite", "./device", ""},
+	{"./device/devicesqlite", "./watch", "devicesqlite"},
+	{"./device/devicepg", "./store/postgres", ""},
+	{"./device/devicepg", "./store/sqlite", "devicepg"},
+	{"./internal/httpapi", "./device", ""},
+	{"./channel/push", "./device", "channel"},
+
 	{"./internal/server", "./store/sqlite", ""},
 	{"./internal/server", "./channel/ntfy", ""},
 	{"./internal/httpapi", "./store/sqlite", "concrete"},

@@ -30,6 +30,7 @@ type rule struct {
 // concrete are the packages of which there are several kinds to choose from.
 var concrete = []string{
 	"./store/*/...", "./source/*/...", "./channel/*/...", "./watch/watchsqlite/...", "./watch/watchpg/...",
+	"./device/devicesqlite/...", "./device/devicepg/...",
 }
 
 // forTests are the packages that only tests may import: suites and fakes.
@@ -86,8 +87,15 @@ var rules = []rule{
 		from: []string{"./watch", "./watch/extract/...", "./watch/price/..."},
 		deny: []string{"./...", "database/sql/...", "os", "os/exec"},
 		allow: []string{
-			".", "self/...", "./watch", "./watch/price", "./internal/...",
+			".", "self/...", "./watch", "./watch/price", "./watch/condition", "./internal/...",
 		},
+	},
+	{
+		name:  "condition",
+		why:   "users' conditions are compiled and asked without any knowledge of watches",
+		from:  []string{"./watch/condition/..."},
+		deny:  []string{"./..."},
+		allow: []string{"self/..."},
 	},
 	{
 		name: "offline watch",
@@ -117,6 +125,27 @@ var rules = []rule{
 		allow: []string{".", "self/...", "./internal/...", "./watch", "./watch/price", "./store/postgres"},
 	},
 	{
+		name:  "device",
+		why:   "who may be told and what is theirs: pure domain, its tables and routes are elsewhere",
+		from:  []string{"./device"},
+		deny:  []string{"./...", "external", "database/sql/...", "net/http/..."},
+		allow: []string{".", "./webpush", "./internal/..."},
+	},
+	{
+		name:  "devicesqlite",
+		why:   "its tables stand beside the SQLite store's",
+		from:  []string{"./device/devicesqlite/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./device", "./webpush", "./store/sqlite"},
+	},
+	{
+		name:  "devicepg",
+		why:   "its tables stand beside the PostgreSQL store's",
+		from:  []string{"./device/devicepg/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./device", "./webpush", "./store/postgres"},
+	},
+	{
 		name: "concrete",
 		why:  "only internal/server chooses among kinds; all others take interfaces",
 		from: []string{".", "./..."},
@@ -124,6 +153,7 @@ var rules = []rule{
 			"./internal/server/...", "./examples/...",
 			// These have stricter rules of their own.
 			"./watch/watchsqlite/...", "./watch/watchpg/...", "./lastlooktest/...",
+			"./device/devicesqlite/...", "./device/devicepg/...",
 		},
 		deny:  concrete,
 		allow: []string{"self/...", "./store/internal/...", "./source/internal/...", "./channel/internal/..."},
@@ -188,14 +218,14 @@ var rules = []rule{
 		name:   "SQLite",
 		why:    "one place knows the driver, so that users on another one carry none of it",
 		from:   []string{".", "./..."},
-		except: []string{"./store/sqlite/...", "./watch/watchsqlite/..."},
+		except: []string{"./store/sqlite/...", "./watch/watchsqlite/...", "./device/devicesqlite/..."},
 		deny:   []string{"modernc.org/...", "github.com/mattn/go-sqlite3/..."},
 	},
 	{
 		name:   "PostgreSQL",
 		why:    "one place knows the driver, so that users on another database carry none of it",
 		from:   []string{".", "./..."},
-		except: []string{"./store/postgres/...", "./watch/watchpg/..."},
+		except: []string{"./store/postgres/...", "./watch/watchpg/...", "./device/devicepg/..."},
 		deny:   []string{"github.com/jackc/..."},
 	},
 	{
@@ -268,14 +298,14 @@ func matches(pattern, path string) bool {
 }
 
 // family is the pattern of the packages that belong together with pkg: a kind and
-// all below it. The root and watch stand alone, for what is below is not theirs.
+// all below it. The root, watch and device stand alone, for what is below is not theirs.
 func family(pkg string) string {
 	parts := strings.Split(pkg, "/")
-	if pkg == "." || pkg == "./watch" {
+	if pkg == "." || pkg == "./watch" || pkg == "./device" {
 		return pkg
 	}
 	depth := 2 // ./client
-	if slices.Contains([]string{"store", "source", "channel", "watch", "internal", "cmd"}, parts[1]) {
+	if slices.Contains([]string{"store", "source", "channel", "watch", "device", "internal", "cmd"}, parts[1]) {
 		depth = 3 // ./store/sqlite
 	}
 	return strings.Join(parts[:min(depth, len(parts))], "/") + "/..."
