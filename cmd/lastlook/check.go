@@ -22,7 +22,11 @@ Example: lastlook check https://shop.example/camera`
 
 // Run looks once.
 func (c *checkCmd) Run(ctx context.Context, a *app) error {
-	look, err := server.Check(ctx, a.options(), c.URL)
+	opt := a.options()
+	if missing, err := a.missing(); err == nil && !missing {
+		opt.Dir, _ = a.dir() // only for what it allows; nothing is stored
+	}
+	look, err := server.Check(ctx, opt, c.URL)
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,13 @@ import (
 
 // cli is the command line: flags of all commands, and the commands.
 type cli struct {
-	Data      string    `env:"LASTLOOK_DATA" placeholder:"DIR" help:"Data directory; the default is lastlook in the platform's place for user data."`
-	JSON      bool      `name:"json" help:"Print one JSON value on standard output, for scripts."`
-	LogLevel  string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What to log on standard error: debug, info, warn or error."`
-	LogFormat string    `enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to log: text or json."`
-	About     aboutFlag `name:"version" help:"Print the version."`
-	Quiet     bool      `short:"q" help:"Print only results and errors, and log only warnings and errors."`
+	Data         string    `env:"LASTLOOK_DATA" placeholder:"DIR" help:"Data directory; the default is lastlook in the platform's place for user data."`
+	JSON         bool      `name:"json" help:"Print one JSON value on standard output, for scripts."`
+	LogLevel     string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What to log on standard error: debug, info, warn or error."`
+	LogFormat    string    `enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to log: text or json."`
+	AllowPrivate []string  `env:"LASTLOOK_ALLOW_PRIVATE" placeholder:"WHERE" help:"What your own addresses may lead to besides public ones: an address, a prefix or a name, separated by commas or given several times. Lines in allow-private.txt of the data directory count too."`
+	About        aboutFlag `name:"version" help:"Print the version."`
+	Quiet        bool      `short:"q" help:"Print only results and errors, and log only warnings and errors."`
 
 	Serve      serveCmd      `cmd:"" help:"Look at what is watched and send what is true, until stopped."`
 	Tick       tickCmd       `cmd:"" help:"Look once and send once, for cron; prints counts."`
@@ -210,7 +211,7 @@ func (a *app) reading(ctx context.Context, f func(s *server.Server) error) (err 
 
 func (a *app) options() server.Options {
 	return server.Options{Logger: a.log, Version: buildInfo().Version, Clock: a.now,
-		Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
+		AllowPrivate: a.flags.AllowPrivate, Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
 }
 
 // with opens the data directory, runs f, and closes it.

@@ -44,6 +44,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SHOP", s.url())
 			env.Setenv("HOOK", r.URL)
 			env.Setenv("LASTLOOK_DATA", env.WorkDir+"/data")
+			env.Setenv("LASTLOOK_ALLOW_PRIVATE", "127.0.0.1,::1") // where the shop and the receiver are
 			env.Setenv("USER", "alice")
 			env.Setenv("GORACE", raceOptions())
 			return nil

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // ErrInvalid says that something given cannot be as it is.
@@ -83,3 +84,27 @@ func (d Dir) Database() string { return filepath.Join(d.path, "lastlook.db") }
 
 // ChannelsFile returns the path of the file that holds the channels.
 func (d Dir) ChannelsFile() string { return filepath.Join(d.path, "channels.json") }
+
+// AllowFile returns the path of the file that lists what may be called although
+// it is private.
+func (d Dir) AllowFile() string { return filepath.Join(d.path, "allow-private.txt") }
+
+// AllowPrivate reads that file: an entry a line, with comments after a #. A
+// missing file lists nothing.
+func (d Dir) AllowPrivate() ([]string, error) {
+	b, err := os.ReadFile(d.AllowFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what may be called: %w", err)
+	}
+	var out []string
+	for line := range strings.Lines(string(b)) {
+		entry, _, _ := strings.Cut(line, "#")
+		if entry = strings.TrimSpace(entry); entry != "" {
+			out = append(out, entry)
+		}
+	}
+	return out, nil
+}

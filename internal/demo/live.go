@@ -133,7 +133,7 @@ func (l *live) setUp(ctx context.Context, path, shop, hook string) (*server.Serv
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.Open(ctx, server.Options{Dir: dir})
+	srv, err := server.Open(ctx, server.Options{Dir: dir, AllowPrivate: []string{"127.0.0.1"}})
 	if err != nil {
 		return nil, err
 	}

@@ -19,12 +19,17 @@
 //
 // # Trust
 //
-// [Config.Trust] says where the addresses come from. [Operator] is for those
-// that whoever runs the server typed: they may lead into the private network.
-// [Public], the zero value, is for all others, be they read from a page or
-// sent by a device: after DNS, at the moment of connecting, an address that is
-// not public is refused with [ErrNotPublic], so that neither a redirect nor a
-// name that resolves differently the second time (DNS rebinding) gets past.
+// [Config.Trust] says where the addresses come from. [Public], the zero value,
+// is for those that anybody may have chosen, be they read from a page or sent
+// by a device: only public addresses, on the ports of the web (80, 443, 8080,
+// 8443). [Operator] is for those that whoever runs the server typed: public
+// ones, and what [Config.Allow] lists besides, on 80, 443 and the ports from
+// 1024 on. [Config.Ports] names others.
+//
+// The check is made after DNS, at the moment of connecting, of the very address
+// that is connected to, so that neither a redirect nor a name that resolves
+// differently the second time (DNS rebinding) gets past. What is refused is
+// [ErrNotPublic] or [ErrPort].
 //
 // # Errors and concurrency
 //
@@ -51,7 +56,8 @@ const (
 	// Public is for addresses that anybody may have chosen: pages, devices,
 	// redirects. Only public addresses are connected to.
 	Public Trust = iota
-	// Operator is for addresses that whoever runs the server typed.
+	// Operator is for addresses that whoever runs the server typed. They may be
+	// private as far as [Config.Allow] says so.
 	Operator
 )
 
@@ -69,6 +75,10 @@ func (t Trust) String() string {
 // Config holds a client's limits. A zero field means the default.
 type Config struct {
 	Trust Trust
+	// Allow is what an operator's addresses may lead to besides public ones.
+	Allow Allow
+	// Ports are the ports that may be called; nil means those of the trust.
+	Ports []uint16
 	// UserAgent is sent with requests that do not have one; empty means
 	// UserAgent("", "").
 	UserAgent string
@@ -97,6 +107,12 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Resolver resolves names; nil means the system's.
 	Resolver *net.Resolver
+	// Via names where to connect to for certain "host:port", unchecked: it puts
+	// a test's stand-in in the place of a public service. Nothing else changes;
+	// with https the stand-in needs a certificate of [Config.RootCAs].
+	Via map[string]string
+
+	admitted func(address string) error
 }
 
 // defaults returns the configuration with every zero field filled in.
@@ -135,6 +151,9 @@ func (c Config) Validate() error {
 	if c.Trust > Operator {
 		return fmt.Errorf("door: %s is no trust: use door.Public or door.Operator", c.Trust)
 	}
+	if c.Trust == Public && !c.Allow.IsZero() {
+		return errors.New("door: addresses that anybody may have chosen are never private: use door.Operator with an allow-list")
+	}
 	if min(c.DialTimeout, c.TLSTimeout, c.HeaderTimeout, c.Timeout, c.IdleTimeout) < 0 {
 		return errors.New("door: a timeout is negative: use 0 for the default")
 	}
@@ -154,13 +173,9 @@ func New(cfg Config) (*http.Client, error) {
 		return nil, err
 	}
 	cfg = cfg.defaults()
-	dialer := &net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second, Resolver: cfg.Resolver}
-	if cfg.Trust == Public {
-		dialer.Control = refuseNonPublic
-	}
 	transport := &http.Transport{
 		Proxy:                  nil, // never the environment's
-		DialContext:            dialer.DialContext,
+		DialContext:            newDialer(cfg).DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    cfg.TLSTimeout,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/lastlook/lastlook"
@@ -139,7 +140,33 @@ func splitNtfy(address string) (server, topic string, err error) {
 // newClient makes a client. It follows no redirects: channels never do, and the
 // source decides about each step itself.
 func newClient(opt Options, trust door.Trust) (*http.Client, error) {
-	return door.New(door.Config{Trust: trust, UserAgent: door.UserAgent(opt.Version, "")})
+	cfg := door.Config{Trust: trust, UserAgent: door.UserAgent(opt.Version, "")}
+	if trust == door.Operator {
+		allow, err := opt.allowed()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Allow = allow
+	}
+	return door.New(cfg)
+}
+
+// allowed returns what operators' addresses may lead to besides public ones: by
+// the options, and by the file in the data directory, if there is one.
+func (o Options) allowed() (door.Allow, error) {
+	entries := o.AllowPrivate
+	if o.Dir.Path() != "" {
+		more, err := o.Dir.AllowPrivate()
+		if err != nil {
+			return door.Allow{}, err
+		}
+		entries = slices.Concat(entries, more)
+	}
+	allow, err := door.ParseAllow(entries...)
+	if err != nil {
+		return allow, fmt.Errorf("%w: --allow-private: %w", config.ErrInvalid, err)
+	}
+	return allow, nil
 }
 
 // CheckChannel reports, wrapping [config.ErrInvalid], what the channel's own

@@ -64,6 +64,9 @@ type Options struct {
 	MessagesJSON bool
 	// Version goes into the user agent.
 	Version string
+	// AllowPrivate lists what the operator's addresses may lead to besides
+	// public ones: addresses, prefixes, names. The data directory may list more.
+	AllowPrivate []string
 	// Clock is the source of now (default [time.Now]), Rand gives numbers in
 	// [0, 1) for jitter (default [rand.Float64]).
 	Clock func() time.Time

@@ -17,7 +17,7 @@ func TestWithheldSaysWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(t.Context(), Options{Dir: dir, Clock: func() time.Time { return now }})
+	s, err := Open(t.Context(), Options{Dir: dir, AllowPrivate: onLoopback, Clock: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

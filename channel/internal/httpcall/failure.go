@@ -27,7 +27,7 @@ func (c *Caller) failure(r Request, err error, maybe bool) error {
 		return &lastlook.Error{Class: m.Class, Err: fmt.Errorf("%s: %s redirects to an address that cannot be read: %s", c.cfg.Name, where, m.Why)}
 	case maybe:
 		return lastlook.Unknown(fmt.Errorf("%s: %s: outcome unknown, for the request was sent and not answered: %w", c.cfg.Name, where, safe))
-	case errors.Is(err, door.ErrNotPublic):
+	case door.Refused(err):
 		return lastlook.Misconfigured(fmt.Errorf("%s: %s: not called: %w", c.cfg.Name, where, safe))
 	}
 	return lastlook.RetryAfter(0, fmt.Errorf("%s: %s: not delivered%s: %w", c.cfg.Name, where, advice(err), safe))
@@ -69,7 +69,7 @@ const maxCause = 300
 func (r *Redactor) cause(err error) error {
 	out := &cause{}
 	for _, known := range []error{
-		context.DeadlineExceeded, context.Canceled, io.ErrUnexpectedEOF, io.EOF, door.ErrNotPublic,
+		context.DeadlineExceeded, context.Canceled, io.ErrUnexpectedEOF, io.EOF, door.ErrNotPublic, door.ErrPort,
 	} {
 		if errors.Is(err, known) {
 			out.known = append(out.known, known)

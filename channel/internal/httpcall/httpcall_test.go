@@ -95,7 +95,7 @@ func caller(t *testing.T, c *http.Client) *Caller {
 
 func doorway(t *testing.T) *http.Client {
 	t.Helper()
-	c, err := door.New(door.Config{Trust: door.Operator})
+	c, err := door.New(door.Config{Trust: door.Operator, Allow: door.Loopback()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestNotConnected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = caller(t, guarded).Do(t.Context(), Request{URL: mustParse(t, "http://127.0.0.1:9/")})
+	_, err = caller(t, guarded).Do(t.Context(), Request{URL: mustParse(t, "http://127.0.0.1:8080/")})
 	expect(t, err, misconfigured, "not called", "operator")
 }
 
