@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/csqlite"
 )
 
 // Apply implements [lastlook.Store]. It returns [lastlook.ErrWindowBackwards],
@@ -23,9 +24,9 @@ func (s *Store) Apply(ctx context.Context, now time.Time, changes []lastlook.Cha
 	if len(changes) == 0 {
 		return applied, nil
 	}
-	err := s.write(ctx, "apply", func(ctx context.Context, q session) error {
+	err := s.write(ctx, "apply", func(ctx context.Context, q *writer) error {
 		for _, round := range rounds(changes) {
-			a := &applier{session: q, now: now, changes: changes, applied: applied}
+			a := &applier{writer: q, now: now, changes: changes, applied: applied}
 			if err := a.apply(ctx, round); err != nil {
 				return err
 			}
@@ -80,7 +81,7 @@ func rounds(changes []lastlook.Change) [][]int {
 
 // applier makes one round of changes.
 type applier struct {
-	session
+	*writer
 	now     time.Time
 	changes []lastlook.Change
 	applied []bool
@@ -110,94 +111,127 @@ func (a *applier) apply(ctx context.Context, round []int) error {
 	return a.mute(ctx, round)
 }
 
-// swap runs a compare-and-swap statement, which returns the ids that it
-// changed, and marks their changes as applied.
-func (a *applier) swap(ctx context.Context, list []int, b batch) error {
-	b.n = len(list)
-	return b.each(ctx, a, func(r *row) error {
-		id := lastlook.ID(r.int(0))
-		at, ok := slices.BinarySearchFunc(list, id, func(i int, id lastlook.ID) int { return cmp.Compare(a.changes[i].ID, id) })
-		if !ok {
-			return fmt.Errorf("%s changed row %d, which no change names", b.name, id)
-		}
-		a.applied[list[at]] = true
-		return nil
-	})
+// swap runs a compare-and-swap statement for each change of list, and marks as
+// applied what it changed.
+func (a *applier) swap(ctx context.Context, name string, list []int, bind func(st *csqlite.Stmt, c *lastlook.Change)) error {
+	return a.each(ctx, name, len(list), func(st *csqlite.Stmt, i int) {
+		c := &a.changes[list[i]]
+		bindFence(st, c)
+		bind(st, c)
+	}, func(i int, n int64) { a.applied[list[i]] = n > 0 })
 }
 
-// fence appends what the fragment fence compares.
-func fence(args []any, c *lastlook.Change) []any {
+// bindFence binds what the fragment fence compares.
+func bindFence(st *csqlite.Stmt, c *lastlook.Change) {
+	st.Int(1, int64(c.ID))
+	st.Int(2, int64(c.From))
 	after, until := int64(math.MinInt64), int64(math.MaxInt64)
 	switch c.Fence {
 	case lastlook.FenceNone:
-		return append(args, int64(c.ID), int64(c.From), nil, nil, nil)
+		st.Null(3)
+		st.Null(4)
+		st.Null(5)
+		return
 	case lastlook.FenceTokenAlive:
 		after = c.At.UnixMicro()
 	case lastlook.FenceTokenDead:
 		until = c.At.UnixMicro()
 	case lastlook.FenceToken:
 	}
-	return append(args, int64(c.ID), int64(c.From), c.Token[:], after, until)
+	st.Blob(3, c.Token[:])
+	st.Int(4, after)
+	st.Int(5, until)
 }
 
 // send moves rows to sending.
 func (a *applier) send(ctx context.Context, list []int) error {
-	return a.swap(ctx, list, batch{name: "apply_sending", width: 14, add: func(args []any, i int) []any {
-		c := &a.changes[list[i]]
+	return a.swap(ctx, "apply_sending", list, func(st *csqlite.Stmt, c *lastlook.Change) {
 		as := &c.Assertion
-		return append(fence(args, c), int64(c.Attempt), c.Lease.UnixMicro(), microsOrNull(as.LookedAt),
-			as.Window.Policy, as.Window.Start, as.Seq, int64(as.Guarantee), orNull(as.Value), orNull(c.Story))
-	}})
+		st.Int(6, int64(c.Attempt))
+		st.Int(7, c.Lease.UnixMicro())
+		bindTime(st, 8, as.LookedAt)
+		st.Text(9, as.Window.Policy)
+		st.Int(10, as.Window.Start)
+		st.Int(11, as.Seq)
+		st.Int(12, int64(as.Guarantee))
+		bindJSON(st, 13, as.Value)
+		bindJSON(st, 14, c.Story)
+	})
+}
+
+func bindTime(st *csqlite.Stmt, i int, t time.Time) {
+	if t.IsZero() {
+		st.Null(i)
+		return
+	}
+	st.Int(i, t.UnixMicro())
+}
+
+// bindJSON binds JSON as text, NULL for none.
+func bindJSON[T ~[]byte](st *csqlite.Stmt, i int, b T) {
+	if len(b) == 0 {
+		st.Null(i)
+		return
+	}
+	st.TextBytes(i, b)
 }
 
 // wait moves rows to pending or retry.
 func (a *applier) wait(ctx context.Context, list []int) error {
 	maybe := a.having(list, func(c *lastlook.Change) bool { return c.Key == lastlook.KeyMaybe })
-	told := batch{name: "apply_maybe", n: len(maybe), width: 10, add: func(args []any, i int) []any {
+	told := int64(0)
+	err := a.each(ctx, "apply_maybe", len(maybe), func(st *csqlite.Stmt, i int) {
 		c := &a.changes[maybe[i]]
 		as := &c.Assertion
-		return append(fence(args, c), c.At.UnixMicro(), as.Window.Policy, as.Window.Start, as.Seq, orNull(as.Value))
-	}}
-	n, err := told.exec(ctx, a)
+		bindFence(st, c)
+		st.Int(6, c.At.UnixMicro())
+		st.Text(7, as.Window.Policy)
+		st.Int(8, as.Window.Start)
+		st.Int(9, as.Seq)
+		bindJSON(st, 10, as.Value)
+	}, func(_ int, n int64) { told += n })
 	if err != nil {
 		return err
 	}
-	err = a.swap(ctx, list, batch{name: "apply_waiting", width: 9, add: func(args []any, i int) []any {
-		c := &a.changes[list[i]]
-		return append(fence(args, c), int64(c.To), int64(c.Attempt), c.Due.UnixMicro(), orNull(c.Story))
-	}})
+	err = a.swap(ctx, "apply_waiting", list, func(st *csqlite.Stmt, c *lastlook.Change) {
+		st.Int(6, int64(c.To))
+		st.Int(7, int64(c.Attempt))
+		st.Int(8, c.Due.UnixMicro())
+		bindJSON(st, 9, c.Story)
+	})
 	if err != nil {
 		return err
 	}
-	return a.notBackwards(ctx, a.done(maybe), n)
+	return a.notBackwards(ctx, a.done(maybe), told)
 }
 
 // end ends rows: outcome, key row, marks, live row, and what the marks left
 // behind bring back.
 func (a *applier) end(ctx context.Context, list []int) error {
-	err := a.swap(ctx, list, batch{name: "apply_end", width: 16, add: func(args []any, i int) []any {
-		c := &a.changes[list[i]]
-		args = append(fence(args, c), int64(c.To), c.At.UnixMicro(), int64(c.Attempt), string(c.Reason))
+	err := a.swap(ctx, "apply_end", list, func(st *csqlite.Stmt, c *lastlook.Change) {
+		st.Int(6, int64(c.To))
+		st.Int(7, c.At.UnixMicro())
+		st.Int(8, int64(c.Attempt))
+		st.Text(9, string(c.Reason))
 		if as := &c.Assertion; c.From == lastlook.StateSending {
-			args = append(args, microsOrNull(as.LookedAt), as.Window.Policy, as.Window.Start, as.Seq, orNull(as.Value))
+			bindTime(st, 10, as.LookedAt)
+			st.Text(11, as.Window.Policy)
+			st.Int(12, as.Window.Start)
+			st.Int(13, as.Seq)
+			bindJSON(st, 14, as.Value)
 		} else {
-			args = append(args, nil, nil, nil, nil, nil)
+			for i := 10; i <= 14; i++ {
+				st.Null(i)
+			}
 		}
-		return append(args, orNull(c.Seen), orNull(c.Story))
-	}})
+		bindJSON(st, 15, c.Seen)
+		bindJSON(st, 16, c.Story)
+	})
 	ended := a.done(list)
 	if err != nil || len(ended) == 0 {
 		return err
 	}
-	keys := batch{name: "apply_end_keys", n: len(ended), width: 3, add: func(args []any, i int) []any {
-		c := &a.changes[ended[i]]
-		return append(args, int64(c.ID), int64(c.Key), c.AddFailure)
-	}}
-	n, err := keys.exec(ctx, a)
-	if err != nil {
-		return err
-	}
-	if err := a.notBackwards(ctx, ended, n); err != nil {
+	if err := a.endKeys(ctx, ended); err != nil {
 		return err
 	}
 	marks, err := anyMarks(ctx, a)
@@ -213,13 +247,38 @@ func (a *applier) end(ctx context.Context, list []int) error {
 			return err
 		}
 	}
-	if err := a.run(ctx, "apply_remove", ended); err != nil {
+	if err := a.each(ctx, "apply_remove", len(ended), func(st *csqlite.Stmt, i int) {
+		st.Int(1, int64(a.changes[ended[i]].ID))
+	}, func(int, int64) {}); err != nil {
 		return err
 	}
 	if marks {
 		return a.reviveEnded(ctx, ended)
 	}
 	return nil
+}
+
+// endKeys writes what the end of rows means for their keys.
+func (a *applier) endKeys(ctx context.Context, ended []int) error {
+	written := int64(0)
+	err := a.each(ctx, "apply_end_key", len(ended), func(st *csqlite.Stmt, i int) {
+		c := &a.changes[ended[i]]
+		as := &c.Assertion
+		st.Int(1, int64(c.ID))
+		st.Int(2, int64(c.Key))
+		st.Int(3, bit(c.AddFailure))
+		st.Int(4, int64(c.To))
+		st.Text(5, string(c.Reason))
+		st.Int(6, c.At.UnixMicro())
+		st.Text(7, as.Window.Policy)
+		st.Int(8, as.Window.Start)
+		st.Int(9, as.Seq)
+		bindJSON(st, 10, as.Value)
+	}, func(_ int, n int64) { written += n })
+	if err != nil {
+		return err
+	}
+	return a.notBackwards(ctx, ended, written)
 }
 
 // reviveEnded turns the marks that ended rows left behind into rows.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/csqlite"
 )
 
 // Lanes implements [lastlook.Store].
@@ -35,7 +36,7 @@ func (s *Store) Claim(ctx context.Context, r lastlook.ClaimRequest) ([]lastlook.
 		return nil, fmt.Errorf("sqlite: claim: %w: no token: use lastlook.NewToken, once per claim", lastlook.ErrInvalid)
 	}
 	var out []lastlook.Row
-	err := s.write(ctx, "claim", func(ctx context.Context, q session) error {
+	err := s.write(ctx, "claim", func(ctx context.Context, q *writer) error {
 		for _, l := range r.Lanes {
 			var err error
 			if out, err = claimLane(ctx, q, &r, l, out); err != nil {
@@ -73,14 +74,18 @@ func claimLane(ctx context.Context, q session, r *lastlook.ClaimRequest, l lastl
 }
 
 // writeClaim writes a claim of rows, which are in the order of ids.
-func writeClaim(ctx context.Context, q session, token lastlook.Token, rows []lastlook.Row) error {
-	claim := batch{name: "claim_rows", n: len(rows), width: 2, tail: []any{token[:]}, add: func(args []any, i int) []any {
-		return append(args, int64(rows[i].ID), rows[i].Lease.UnixMicro())
-	}}
-	if n, err := claim.exec(ctx, q); err != nil {
+func writeClaim(ctx context.Context, q *writer, token lastlook.Token, rows []lastlook.Row) error {
+	claimed := int64(0)
+	err := q.each(ctx, "claim_row", len(rows), func(st *csqlite.Stmt, i int) {
+		st.Int(1, int64(rows[i].ID))
+		st.Blob(2, token[:])
+		st.Int(3, rows[i].Lease.UnixMicro())
+	}, func(_ int, n int64) { claimed += n })
+	if err != nil {
 		return err
-	} else if n != int64(len(rows)) {
-		return fmt.Errorf("%d of %d rows could be claimed: the write lock did not hold", n, len(rows))
+	}
+	if claimed != int64(len(rows)) {
+		return fmt.Errorf("%d of %d rows could be claimed: the write lock did not hold", claimed, len(rows))
 	}
 	marks, err := anyMarks(ctx, q)
 	if err != nil {

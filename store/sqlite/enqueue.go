@@ -105,7 +105,7 @@ func (s *Store) Enqueue(ctx context.Context, now time.Time, items []lastlook.Ite
 		return nil, err
 	}
 	var res []lastlook.EnqueueResult
-	err = s.write(ctx, "enqueue", func(ctx context.Context, q session) error {
+	err = s.write(ctx, "enqueue", func(ctx context.Context, q *writer) error {
 		var err error
 		res, err = enqueue(ctx, q, now, prepared)
 		return err

@@ -22,12 +22,12 @@ func WithParams(v url.Values) Option { return func(c *config) { c.params = v } }
 func (s *Store) ExecWriter(t testing.TB, query string) {
 	t.Helper()
 	// Any call opens the connection.
-	if err := s.write(t.Context(), "test", func(context.Context, session) error { return nil }); err != nil {
+	if err := s.write(t.Context(), "test", func(context.Context, *writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
-	if _, err := s.writer.conn.ExecContext(t.Context(), query); err != nil {
+	if err := s.writer.conn.Exec(query); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }
@@ -65,7 +65,7 @@ var (
 
 // PanicInRow writes, then panics while it reads the rows of a statement.
 func (s *Store) PanicInRow(ctx context.Context) {
-	_ = s.write(ctx, "panic", func(ctx context.Context, q session) error {
+	_ = s.write(ctx, "panic", func(ctx context.Context, q *writer) error {
 		if _, err := run(ctx, q, "claim_record", 1, make([]byte, 16), []byte{}); err != nil {
 			return err
 		}
@@ -74,15 +74,20 @@ func (s *Store) PanicInRow(ctx context.Context) {
 }
 
 // PragmaOfWriter returns a pragma's number on the writer's own connection.
-func (s *Store) PragmaOfWriter(t testing.TB, name string) (n int64) {
+func (s *Store) PragmaOfWriter(t testing.TB, name string) int64 {
 	t.Helper()
-	if err := s.write(t.Context(), "test", func(context.Context, session) error { return nil }); err != nil {
+	if err := s.write(t.Context(), "test", func(context.Context, *writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
-	if err := s.writer.conn.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&n); err != nil {
+	st, err := s.writer.conn.Prepare("PRAGMA " + name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	defer st.Close()
+	if row, err := st.Step(); !row || err != nil {
+		t.Fatal(row, err)
+	}
+	return st.IntAt(0)
 }

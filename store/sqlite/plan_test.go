@@ -127,9 +127,9 @@ func TestClaimsTouchNoIndex(t *testing.T) {
 		t.Fatal("no indexed columns found")
 	}
 	_, text := k.s.Statements(1)
-	for _, name := range []string{"claim_rows", "apply_sending"} {
+	for _, name := range []string{"claim_row", "apply_sending"} {
 		_, set, ok := strings.Cut(text(name), " SET")
-		set, _, _ = strings.Cut(set, "FROM v")
+		set, _, _ = strings.Cut(set, "WHERE")
 		if !ok {
 			t.Fatalf("%s: no SET", name)
 		}

@@ -69,7 +69,7 @@ func (s *Store) pruneNotifications(ctx context.Context, r lastlook.PruneRequest,
 		return 0, 0, err
 	}
 	var gone []int64
-	err = s.write(ctx, "prune", func(ctx context.Context, q session) error {
+	err = s.write(ctx, "prune", func(ctx context.Context, q *writer) error {
 		outcomes := batch{name: "prune_outcomes", n: len(ids), width: 1, add: func(args []any, i int) []any { return append(args, ids[i]) }}
 		if err := outcomes.each(ctx, q, func(r *row) error {
 			gone = append(gone, r.int(0))
@@ -101,7 +101,7 @@ func (s *Store) pruneKeys(ctx context.Context, before time.Time, limit int, afte
 	}
 	*after = ids[len(ids)-1]
 	var n int64
-	err = s.write(ctx, "prune", func(ctx context.Context, q session) error {
+	err = s.write(ctx, "prune", func(ctx context.Context, q *writer) error {
 		var err error
 		n, err = batch{name: "prune_keys", n: len(ids), width: 1, add: func(args []any, i int) []any { return append(args, ids[i]) }}.exec(ctx, q)
 		return err
@@ -131,7 +131,7 @@ func (s *Store) Mute(ctx context.Context, now time.Time, changes []lastlook.Mute
 	if len(last) == 0 {
 		return nil
 	}
-	return s.write(ctx, "mute", func(ctx context.Context, q session) error {
+	return s.write(ctx, "mute", func(ctx context.Context, q *writer) error {
 		on := batch{name: "mute_set", n: len(set), width: 2, tail: []any{now.UnixMicro()}, add: func(args []any, i int) []any {
 			return append(args, set[i].recipient, set[i].channel)
 		}}

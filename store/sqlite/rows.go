@@ -22,7 +22,7 @@ func readKey(r *row, i int) lastlook.KeyRow {
 		Last:     lastlook.End{ID: lastlook.ID(r.int(i + 6)), State: lastlook.State(r.int(i + 7)), Reason: lastlook.Reason(r.text(i + 8)), At: r.time(i + 9)},
 		Failures: int(r.int(i + 10)),
 	}
-	if len(r.values) >= i+keyWidth {
+	if r.columns() >= i+keyWidth {
 		k.BaselineAt, k.Baseline, k.Maybe = r.time(i+11), r.json(i+12), r.json(i+13)
 	}
 	return k

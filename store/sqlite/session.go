@@ -9,14 +9,22 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/csqlite"
 )
 
 // session runs named statements in one transaction.
 type session interface {
 	// largest is the place in sizes of the largest statement worth its parsing.
 	largest() int
-	query(ctx context.Context, name string, size int, args []any) (*sql.Rows, error)
+	query(ctx context.Context, name string, size int, args []any) (results, error)
 	exec(ctx context.Context, name string, size int, args []any) (int64, error)
+}
+
+// results are the rows of a statement.
+type results interface {
+	// next makes r the next row, and reports whether there is one.
+	next(r *row) (bool, error)
+	close() error
 }
 
 // txSession runs statements in a transaction of database/sql, of whatever
@@ -30,8 +38,12 @@ type txSession struct {
 // smaller ones take to run.
 func (s txSession) largest() int { return len(sizes) - 2 }
 
-func (s txSession) query(ctx context.Context, name string, size int, args []any) (*sql.Rows, error) {
-	return s.tx.QueryContext(ctx, s.queries[name].text(size), args...)
+func (s txSession) query(ctx context.Context, name string, size int, args []any) (results, error) {
+	rows, err := s.tx.QueryContext(ctx, s.queries[name].text(size), args...)
+	if err != nil {
+		return nil, err
+	}
+	return newSQLRows(rows)
 }
 
 func (s txSession) exec(ctx context.Context, name string, size int, args []any) (int64, error) {
@@ -50,29 +62,34 @@ func selectRows(ctx context.Context, s session, name string, args []any, f func(
 }
 
 func selectSized(ctx context.Context, s session, name string, size int, args []any, f func(*row) error) (err error) {
-	rows, err := s.query(ctx, name, size, args)
+	c, err := s.query(ctx, name, size, args)
 	if err != nil {
 		return inStatement(name, err)
 	}
-	defer func() { err = inStatement(name, errors.Join(err, rows.Close())) }() // if f panics, too
-	return readRows(rows, f)
+	return inStatement(name, readAll(c, f))
 }
 
+// readRows hands each row of database/sql to f, and closes them.
 func readRows(rows *sql.Rows, f func(*row) error) error {
-	columns, err := rows.Columns()
+	c, err := newSQLRows(rows)
 	if err != nil {
 		return err
 	}
-	r := newRow(len(columns))
-	for rows.Next() {
-		if err := r.scan(rows); err != nil {
+	return readAll(c, f)
+}
+
+func readAll(c results, f func(*row) error) (err error) {
+	defer func() { err = errors.Join(err, c.close()) }() // if f panics, too
+	r := &row{}
+	for {
+		more, err := c.next(r)
+		if err != nil || !more {
 			return err
 		}
 		if err := f(r); err != nil {
 			return err
 		}
 	}
-	return rows.Err()
 }
 
 // run executes a statement that is no batch.
@@ -145,30 +162,68 @@ func (b batch) each(ctx context.Context, s session, f func(*row) error) error {
 	})
 }
 
-// row is one result row. Values are read by position, NULL as zero: it spares
-// database/sql's conversions by reflection, the largest part of a wide scan.
-type row struct {
+// sqlRows are rows of database/sql.
+type sqlRows struct {
+	rows             *sql.Rows
 	values, pointers []any
 }
 
-func newRow(n int) *row {
-	r := &row{values: make([]any, n), pointers: make([]any, n)}
-	for i := range r.values {
-		r.pointers[i] = &r.values[i]
+func newSQLRows(rows *sql.Rows) (*sqlRows, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, errors.Join(err, rows.Close())
 	}
-	return r
+	c := &sqlRows{rows: rows, values: make([]any, len(columns)), pointers: make([]any, len(columns))}
+	for i := range c.values {
+		c.pointers[i] = &c.values[i]
+	}
+	return c, nil
 }
 
-func (r *row) scan(rows *sql.Rows) error { return rows.Scan(r.pointers...) }
+func (c *sqlRows) next(r *row) (bool, error) {
+	if !c.rows.Next() {
+		return false, c.rows.Err()
+	}
+	r.values = c.values
+	return true, c.rows.Scan(c.pointers...)
+}
 
-func (r *row) null(i int) bool { return r.values[i] == nil }
+func (c *sqlRows) close() error { return c.rows.Close() }
+
+// row is one result row, of the writer's own connection (at) or of
+// database/sql (values). Columns are read by position, NULL as zero: it spares
+// database/sql's conversions by reflection, the largest part of a wide scan.
+type row struct {
+	at     *csqlite.Stmt
+	values []any
+}
+
+func (r *row) columns() int {
+	if r.at != nil {
+		return r.at.Columns()
+	}
+	return len(r.values)
+}
+
+func (r *row) null(i int) bool {
+	if r.at != nil {
+		return r.at.IsNull(i)
+	}
+	return r.values[i] == nil
+}
 
 func (r *row) int(i int) int64 {
+	if r.at != nil {
+		return r.at.IntAt(i)
+	}
 	n, _ := r.values[i].(int64)
 	return n
 }
 
 func (r *row) bool(i int) bool {
+	if r.at != nil {
+		return r.at.IntAt(i) != 0
+	}
 	switch v := r.values[i].(type) {
 	case int64:
 		return v != 0
@@ -179,6 +234,9 @@ func (r *row) bool(i int) bool {
 }
 
 func (r *row) text(i int) string {
+	if r.at != nil {
+		return r.at.TextAt(i)
+	}
 	switch v := r.values[i].(type) {
 	case string:
 		return v
@@ -189,6 +247,9 @@ func (r *row) text(i int) string {
 }
 
 func (r *row) bytes(i int) []byte {
+	if r.at != nil {
+		return r.at.BytesAt(i)
+	}
 	switch v := r.values[i].(type) {
 	case string:
 		return []byte(v)
@@ -201,11 +262,10 @@ func (r *row) bytes(i int) []byte {
 func (r *row) json(i int) json.RawMessage { return r.bytes(i) }
 
 func (r *row) time(i int) time.Time {
-	n, ok := r.values[i].(int64)
-	if !ok {
+	if r.null(i) {
 		return time.Time{}
 	}
-	return time.UnixMicro(n).UTC()
+	return time.UnixMicro(r.int(i)).UTC()
 }
 
 func (r *row) window(policy, start int) lastlook.Window {
@@ -215,20 +275,4 @@ func (r *row) window(policy, start int) lastlook.Window {
 func (r *row) token(i int) (t lastlook.Token) {
 	copy(t[:], r.bytes(i))
 	return t
-}
-
-// orNull returns JSON as the driver wants it, nil for none.
-func orNull[T ~[]byte](b T) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return string(b)
-}
-
-// microsOrNull returns a time as it is stored, nil for none.
-func microsOrNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMicro()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +42,7 @@ func keepStatistics(ctx context.Context, conn *sql.Conn) error {
 			got = append(got, r.text(0))
 			return nil
 		})
-		if err = errors.Join(err, rows.Close()); err != nil || slices.Equal(got, want) {
+		if err != nil || slices.Equal(got, want) {
 			return err
 		}
 	}

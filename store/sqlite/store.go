@@ -37,10 +37,11 @@ type Store struct {
 	// gate lets one writer at a time in. It is a channel and no mutex, so that
 	// waiting ends with the caller's context.
 	gate chan struct{}
-	// Behind the gate: the pool of one that the writer's connection comes
-	// from, and the connection; nil until it is (again) needed.
-	writerDB *sql.DB
-	writer   *writer
+	// Behind the gate: where the writer's connections come from, and the
+	// writer; nil until it is (again) needed.
+	writerURI string
+	writerDB  *sql.DB
+	writer    *writer
 	// readers never wait for the writer, nor it for them.
 	readers *sql.DB
 
@@ -114,22 +115,32 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	if s.path, err = filepath.EvalSymlinks(abs); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", path, err), s.Close())
 	}
+	s.writerURI = fileURI(s.path)
+	if len(c.params) > 0 {
+		s.writerURI += "?" + c.params.Encode()
+	}
 	return s, nil
+}
+
+// pragmas are set on every connection: names and values.
+var pragmas = [...][2]string{
+	{"synchronous", "FULL"},
+	// Pages that many batches change are copied to the file less often.
+	{"wal_autocheckpoint", "4000"},
+	// What a batch sorts or returns stays in memory.
+	{"temp_store", "MEMORY"},
+	{"cache_size", "-16000"},
+	{"journal_size_limit", "67108864"},
 }
 
 // connect makes a pool. It opens no connection yet.
 func (s *Store) connect(extra url.Values, params ...string) (*sql.DB, error) {
 	// busy_timeout is the whole time allowed: SQLite's own waiting is what
 	// retries a locked BEGIN or COMMIT, and the context ends it early.
-	// temp_store: what a batch sorts or returns stays in memory.
-	params = append(params,
-		"_pragma=synchronous(FULL)",
-		// Pages that many batches change are copied to the file less often.
-		"_pragma=wal_autocheckpoint(4000)",
-		"_pragma=temp_store(MEMORY)",
-		"_pragma=cache_size(-16000)",
-		"_pragma=journal_size_limit(67108864)",
-		fmt.Sprintf("_busy_timeout=%d", max(s.timeout.Milliseconds(), 1)))
+	for _, p := range pragmas {
+		params = append(params, fmt.Sprintf("_pragma=%s(%s)", p[0], p[1]))
+	}
+	params = append(params, fmt.Sprintf("_busy_timeout=%d", max(s.timeout.Milliseconds(), 1)))
 	if len(extra) > 0 {
 		params = append(params, extra.Encode())
 	}
@@ -237,7 +248,7 @@ func (s *Store) unwritable() bool {
 
 // write runs f in one transaction on the writer's connection. f may run only
 // once; nothing of it stays if it, or the commit, fails.
-func (s *Store) write(ctx context.Context, op string, f func(context.Context, session) error) error {
+func (s *Store) write(ctx context.Context, op string, f func(context.Context, *writer) error) error {
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
 	return s.explain(ctx, op, s.withWriter(ctx, func(w *writer) (bool, error) { return w.transaction(ctx, f) }))
@@ -254,7 +265,7 @@ func (s *Store) withWriter(ctx context.Context, f func(*writer) (usable bool, er
 		return ErrClosed
 	}
 	if s.writer == nil {
-		w, err := openWriter(ctx, s.writerDB, s.queries)
+		w, err := openWriter(s.writerURI, s.timeout, s.writerDB, s.queries)
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func (s *Store) Sweep(ctx context.Context, r lastlook.SweepRequest) (lastlook.Sw
 		return lastlook.Swept{}, err
 	}
 	if len(found.forget)+len(found.renew)+len(orphans) > 0 {
-		err = s.write(ctx, "sweep", func(ctx context.Context, q session) error {
+		err = s.write(ctx, "sweep", func(ctx context.Context, q *writer) error {
 			if err := found.write(ctx, q); err != nil {
 				return err
 			}

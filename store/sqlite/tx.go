@@ -67,9 +67,13 @@ func (w *writer) inTx(ctx context.Context, f func(context.Context, *sql.Tx) erro
 	// Not under ctx: database/sql would roll back behind f's back, and report
 	// a commit that succeeded as failed, if the context ended meanwhile. The
 	// statements have ctx, and busy_timeout bounds the commit.
-	tx, err := w.conn.BeginTx(context.WithoutCancel(ctx), nil)
+	conn, err := w.sqlConn(ctx)
 	if err != nil {
-		return w.rollback(ctx), err
+		return true, err
+	}
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return false, err
 	}
 	returned := false
 	defer func() {
@@ -87,10 +91,8 @@ func (w *writer) inTx(ctx context.Context, f func(context.Context, *sql.Tx) erro
 	if err != nil {
 		return tx.Rollback() == nil, err
 	}
-	if err = tx.Commit(); err != nil {
-		return w.rollback(ctx), err
-	}
-	return true, nil
+	err = tx.Commit()
+	return err == nil, err
 }
 
 // WithReadTx runs f on one snapshot of the database. It waits for no writer,
@@ -131,7 +133,7 @@ func (s *Store) KeyRowsTx(ctx context.Context, tx *sql.Tx, keys []lastlook.Key) 
 		out[r.int(0)] = readKey(r, 1)
 		return nil
 	})
-	if err = errors.Join(err, rows.Close()); err != nil {
+	if err != nil {
 		return nil, s.explain(ctx, "key rows", err)
 	}
 	return out, nil

@@ -94,7 +94,7 @@ func TestMedian(t *testing.T) {
 
 func TestMissingStatementIsNamed(t *testing.T) {
 	c := &rawConn{q: statements{}}
-	if _, err := c.stmt(t.Context(), "claim_lane", 1); err == nil || !strings.Contains(err.Error(), "claim_lane") {
+	if _, err := c.stmt("claim_lane"); err == nil || !strings.Contains(err.Error(), "claim_lane") {
 		t.Errorf("a statement that the store does not have: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package sqlitebench
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/csqlite"
 	"github.com/lastlook/lastlook/store/sqlite"
 )
 
@@ -22,10 +22,7 @@ import (
 // that of what the engine really runs. (Their form is told in enqueue.sql.)
 type statements map[string]string
 
-var (
-	fragmentUse = regexp.MustCompile(`\{(\w+)\}`)
-	repeated    = regexp.MustCompile(`(\([?, ]+\))\.\.\.`)
-)
+var fragmentUse = regexp.MustCompile(`\{(\w+)\}`)
 
 // loadQueries reads the files beside the store's source.
 func loadQueries() (statements, error) {
@@ -67,127 +64,111 @@ func loadQueries() (statements, error) {
 	return out, nil
 }
 
-// text is a statement for a batch of size rows.
-func (q statements) text(name string, size int) string {
-	return repeated.ReplaceAllStringFunc(q[name], func(tuple string) string {
-		tuple = strings.TrimSuffix(tuple, "...")
-		return strings.Repeat(tuple+",", size-1) + tuple
-	})
-}
-
-// rawConn is one connection with prepared statements.
+// rawConn is one connection with prepared statements, through the interface that
+// the store's writer uses.
 type rawConn struct {
-	conn  *sql.Conn
+	conn  *csqlite.Conn
 	q     statements
-	stmts map[string]*sql.Stmt
+	stmts map[string]*csqlite.Stmt
+	sink  int // so that what is read is really read
 }
 
-func (c *rawConn) stmt(ctx context.Context, name string, size int) (*sql.Stmt, error) {
-	key := fmt.Sprint(name, " ", size)
-	if st := c.stmts[key]; st != nil {
+func (c *rawConn) stmt(name string) (*csqlite.Stmt, error) {
+	if st := c.stmts[name]; st != nil {
 		return st, nil
 	}
-	text := c.q.text(name, size)
+	text := c.q[name]
 	if text == "" {
 		return nil, fmt.Errorf("bench: the store has no statement %q: follow it in raw.go", name)
 	}
-	st, err := c.conn.PrepareContext(ctx, text)
+	st, err := c.conn.Prepare(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	c.stmts[key] = st
+	c.stmts[name] = st
 	return st, nil
 }
 
-// batch runs a statement on rows of arguments, padded as the store pads them.
-// Rows that come back are read and thrown away, except that each is given to f.
-func (c *rawConn) batch(ctx context.Context, name string, width int, rows [][]any, tail ...any) error {
-	const size = 512
-	for lo := 0; lo < len(rows); lo += size {
-		args := make([]any, 0, size*width+len(tail))
-		for _, r := range rows[lo:min(lo+size, len(rows))] {
-			args = append(args, r...)
-		}
-		for len(args) < size*width {
-			args = append(args, nil)
-		}
-		st, err := c.stmt(ctx, name, size)
-		if err != nil {
-			return err
-		}
-		args = append(args, tail...)
-		if !strings.Contains(c.q[name], "RETURNING") {
-			if _, err := st.ExecContext(ctx, args...); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			continue
-		}
-		if _, err := read(ctx, st, args, 0); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+// each runs a statement once for each id. A run that changes no row is an error.
+func (c *rawConn) each(name string, ids []int64, bind func(st *csqlite.Stmt, id int64)) error {
+	st, err := c.stmt(name)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		bind(st, id)
+		if n, err := st.Run(); err != nil || n != 1 {
+			return fmt.Errorf("%s: row %d: %d changed: %w", name, id, n, err)
 		}
 	}
 	return nil
 }
 
-// read runs a query, scans each row whole, and returns the integers of one column.
-func read(ctx context.Context, st *sql.Stmt, args []any, column int) ([]int64, error) {
-	rows, err := st.QueryContext(ctx, args...)
+// query runs a statement, reads each row whole, and returns the integers of the
+// first column.
+func (c *rawConn) query(name string, args ...any) (out []int64, err error) {
+	st, err := c.stmt(name)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	values, pointers := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		pointers[i] = &values[i]
-	}
-	var out []int64
-	for rows.Next() {
-		if err := rows.Scan(pointers...); err != nil {
-			return nil, err
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case int64:
+			st.Int(i+1, v)
+		case []byte:
+			st.Blob(i+1, v)
+		default:
+			return nil, fmt.Errorf("%s: a parameter of type %T", name, arg)
 		}
-		n, _ := values[column].(int64)
-		out = append(out, n)
 	}
-	return out, rows.Err()
+	for {
+		row, err := st.Step()
+		if err != nil || !row {
+			return out, err
+		}
+		out = append(out, st.IntAt(0))
+		for i := 1; i < st.Columns(); i++ {
+			c.sink += len(st.BytesAt(i))
+		}
+	}
 }
 
 // transaction runs f as the store's writer runs its transactions.
-func (c *rawConn) transaction(ctx context.Context, f func() error) error {
-	if _, err := c.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+func (c *rawConn) transaction(f func() error) error {
+	if err := c.conn.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	if err := f(); err != nil {
-		_, e := c.conn.ExecContext(ctx, "ROLLBACK")
-		return errors.Join(err, e)
+		return errors.Join(err, c.conn.Exec("ROLLBACK"))
 	}
-	_, err := c.conn.ExecContext(ctx, "COMMIT")
-	return err
+	return c.conn.Exec("COMMIT")
+}
+
+// pragmas are those of the store.
+var pragmas = [...]string{
+	"synchronous = FULL", "wal_autocheckpoint = 4000", "temp_store = MEMORY", "cache_size = -16000", "journal_size_limit = 67108864",
 }
 
 // drain makes rows sent with the store's statements alone: some, and then n
 // against the clock.
-func (q statements) drain(ctx context.Context, s *sqlite.Store, warm, n int) (took time.Duration, err error) {
-	db, err := openSQL("sqlite", s.Path())
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	conn, err := db.Conn(ctx)
+func (q statements) drain(_ context.Context, s *sqlite.Store, warm, n int) (took time.Duration, err error) {
+	conn, err := csqlite.Open("file:" + s.Path())
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	c := &rawConn{conn: conn, q: q, stmts: map[string]*sql.Stmt{}}
+	for _, p := range pragmas {
+		if err := conn.Exec("PRAGMA " + p); err != nil {
+			return 0, err
+		}
+	}
+	c := &rawConn{conn: conn, q: q, stmts: map[string]*csqlite.Stmt{}}
 	start := time.Now()
 	for left := warm + n; left > 0; {
 		if left == n {
 			start = time.Now()
 		}
-		done, err := c.cycle(ctx, min(drainBatch, left))
+		done, err := c.cycle(min(drainBatch, left))
 		if err != nil || done == 0 {
 			return 0, errors.Join(err, fmt.Errorf("the raw loop sent %d, %d are left", done, left))
 		}
@@ -201,79 +182,101 @@ const story = `[{"at":"2026-12-01T09:00:00.123456Z","event":"sending","state":"s
 	`"value":{"available":true,"currency":"EUR","price":"479.00"}},{"at":"2026-12-01T09:00:00.234567Z","event":"accepted","state":"sent","attempt":1,"answer":"201 Created"}]`
 
 // cycle takes one batch through the three transactions of a telling.
-func (c *rawConn) cycle(ctx context.Context, n int) (int, error) {
+func (c *rawConn) cycle(n int) (int, error) {
 	now := time.Now().UnixMicro()
 	lease, token := now+60_000_000, lastlook.NewToken()
 	var ids []int64
-	err := c.transaction(ctx, func() (err error) {
-		lanes, err := c.query(ctx, "lanes", now)
+	err := c.transaction(func() (err error) {
+		lanes, err := c.query("lanes", now)
 		if err != nil || len(lanes) != 1 {
 			return errors.Join(err, fmt.Errorf("%d lanes", len(lanes)))
 		}
-		if ids, err = c.query(ctx, "claim_lane", lanes[0], now, now, 10, n); err != nil {
+		if ids, err = c.query("claim_lane", lanes[0], now, now, int64(10), int64(n)); err != nil {
 			return err
 		}
-		claims := make([][]any, len(ids))
 		packed := []byte{}
-		for i, id := range ids {
-			claims[i] = []any{id, lease}
+		for _, id := range ids {
 			packed = binary.AppendUvarint(packed, uint64(id))
 		}
-		if err := c.batch(ctx, "claim_rows", 2, claims, token[:]); err != nil {
+		if err := c.each("claim_row", ids, func(st *csqlite.Stmt, id int64) {
+			st.Int(1, id)
+			st.Blob(2, token[:])
+			st.Int(3, lease)
+		}); err != nil {
 			return err
 		}
-		if _, err := c.query(ctx, "marks_any"); err != nil {
+		if _, err := c.query("marks_any"); err != nil {
 			return err
 		}
-		_, err = c.query(ctx, "claim_record", lease, token[:], packed)
+		_, err = c.query("claim_record", lease, token[:], packed)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	fence := func(id int64, from lastlook.State, after int64) []any {
-		return []any{id, int64(from), token[:], after, int64(math.MaxInt64)}
+	fence := func(st *csqlite.Stmt, id int64, from lastlook.State, after int64) {
+		st.Int(1, id)
+		st.Int(2, int64(from))
+		st.Blob(3, token[:])
+		st.Int(4, after)
+		st.Int(5, math.MaxInt64)
 	}
 	const window = "day UTC"
 	day := time.Now().UTC().Truncate(24 * time.Hour).UnixMicro()
-	rows := make([][]any, len(ids))
-	err = c.transaction(ctx, func() error {
-		for i, id := range ids {
-			rows[i] = append(fence(id, lastlook.StatePending, now), 1, lease, now, window, day, 1, 0, asserted, nil)
-		}
-		return c.batch(ctx, "apply_sending", 14, rows)
+	err = c.transaction(func() error {
+		return c.each("apply_sending", ids, func(st *csqlite.Stmt, id int64) {
+			fence(st, id, lastlook.StatePending, now)
+			st.Int(6, 1)
+			st.Int(7, lease)
+			st.Int(8, now)
+			st.Text(9, window)
+			st.Int(10, day)
+			st.Int(11, 1)
+			st.Int(12, 0)
+			st.Text(13, asserted)
+			st.Null(14)
+		})
 	})
 	if err != nil {
 		return 0, err
 	}
-	return len(ids), c.transaction(ctx, func() error {
-		keys, removed := make([][]any, len(ids)), make([][]any, len(ids))
-		for i, id := range ids {
-			rows[i] = append(fence(id, lastlook.StateSending, math.MinInt64), int64(lastlook.StateSent), now, 1, "", now, window, day, 1, asserted, nil, story)
-			keys[i], removed[i] = []any{id, int64(lastlook.KeyDelivered), false}, []any{id}
-		}
-		if err := c.batch(ctx, "apply_end", 16, rows); err != nil {
-			return err
-		}
-		if err := c.batch(ctx, "apply_end_keys", 3, keys); err != nil {
-			return err
-		}
-		if _, err := c.query(ctx, "marks_any"); err != nil {
-			return err
-		}
-		return c.batch(ctx, "apply_remove", 1, removed)
-	})
+	return len(ids), c.transaction(func() error { return c.end(ids, fence, now, window, day) })
 }
 
-// query runs a statement that is no batch.
-func (c *rawConn) query(ctx context.Context, name string, args ...any) ([]int64, error) {
-	st, err := c.stmt(ctx, name, 1)
-	if err != nil {
-		return nil, err
+// end ends rows that were told.
+func (c *rawConn) end(ids []int64, fence func(*csqlite.Stmt, int64, lastlook.State, int64), now int64, window string, day int64) error {
+	if err := c.each("apply_end", ids, func(st *csqlite.Stmt, id int64) {
+		fence(st, id, lastlook.StateSending, math.MinInt64)
+		st.Int(6, int64(lastlook.StateSent))
+		st.Int(7, now)
+		st.Int(8, 1)
+		st.Text(9, "")
+		st.Int(10, now)
+		st.Text(11, window)
+		st.Int(12, day)
+		st.Int(13, 1)
+		st.Text(14, asserted)
+		st.Null(15)
+		st.Text(16, story)
+	}); err != nil {
+		return err
 	}
-	out, err := read(ctx, st, args, 0)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err := c.each("apply_end_key", ids, func(st *csqlite.Stmt, id int64) {
+		st.Int(1, id)
+		st.Int(2, int64(lastlook.KeyDelivered))
+		st.Int(3, 0)
+		st.Int(4, int64(lastlook.StateSent))
+		st.Text(5, "")
+		st.Int(6, now)
+		st.Text(7, window)
+		st.Int(8, day)
+		st.Int(9, 1)
+		st.Text(10, asserted)
+	}); err != nil {
+		return err
 	}
-	return out, nil
+	if _, err := c.query("marks_any"); err != nil {
+		return err
+	}
+	return c.each("apply_remove", ids, func(st *csqlite.Stmt, id int64) { st.Int(1, id) })
 }

@@ -1,69 +1,57 @@
 -- Apply: changes that the core has decided. The fence is the whole policy
 -- that stands here.
+--
+-- What every row needs is a statement for one row, prepared once and run for
+-- each: an UPDATE from a list of many would collect them in a table of its own
+-- first. How many rows a run changed says whether the fence held.
 
 -- name: apply_sending
 -- To sending: what is told, and the renewed lease. The token stays, and no
 -- index changes.
-WITH v(id, from_state, token, lease_after, lease_until, attempt, lease, looked_at, window_policy, window_start, seq, guarantee, asserted, story) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)...)
-UPDATE lastlook_live AS l SET
-    state = 2, attempt = v.attempt, lease = v.lease, looked_at = v.looked_at,
-    window_policy = v.window_policy, window_start = v.window_start, seq = v.seq, guarantee = v.guarantee,
-    asserted = v.asserted, story = coalesce(v.story, l.story)
-FROM v WHERE {fence}
-RETURNING id;
+UPDATE lastlook_live SET
+    state = 2, attempt = ?6, lease = ?7, looked_at = ?8, window_policy = ?9, window_start = ?10, seq = ?11, guarantee = ?12,
+    asserted = ?13, story = coalesce(?14, story)
+WHERE {fence};
 
 -- name: apply_maybe
 -- What a row that goes to retry has maybe told. It runs before apply_waiting,
 -- under the same fence, since that clears state and token. A key that would
 -- move backwards is left out: then the counts differ and the call fails.
-WITH v(id, from_state, token, lease_after, lease_until, at, window_policy, window_start, seq, asserted) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)...)
-UPDATE lastlook_keys AS k SET
-    maybe = v.asserted, seq = v.seq,
-    told_policy = v.window_policy, told_start = v.window_start, told_by = v.id, told_at = v.at
-FROM v, lastlook_live l
-WHERE {fence} AND k.id = l.key_id
-    AND (k.told_policy = '' OR v.window_policy = '' OR (k.told_policy = 'episodes') <> (v.window_policy = 'episodes')
-        OR v.window_start >= k.told_start);
+UPDATE lastlook_keys SET
+    maybe = ?10, seq = ?9, told_policy = ?7, told_start = ?8, told_by = ?1, told_at = ?6
+WHERE id = (SELECT key_id FROM lastlook_live WHERE {fence})
+    AND (told_policy = '' OR ?7 = '' OR (told_policy = 'episodes') <> (?7 = 'episodes') OR ?8 >= told_start);
 
 -- name: apply_waiting
 -- To pending or retry: the claim and its assertion are over.
-WITH v(id, from_state, token, lease_after, lease_until, state, attempt, due, story) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)...)
-UPDATE lastlook_live AS l SET
-    state = v.state, attempt = v.attempt, due = v.due, token = NULL, lease = NULL, looked_at = NULL,
+UPDATE lastlook_live SET
+    state = ?6, attempt = ?7, due = ?8, token = NULL, lease = NULL, looked_at = NULL,
     window_policy = NULL, window_start = NULL, seq = NULL, guarantee = NULL, asserted = NULL,
-    story = coalesce(v.story, l.story)
-FROM v WHERE {fence}
-RETURNING id;
+    story = coalesce(?9, story)
+WHERE {fence};
 
 -- name: apply_end
--- How rows ended. The assertion is known if the row was being delivered.
-WITH v(id, from_state, token, lease_after, lease_until, state, ended_at, attempt, reason, looked_at, window_policy, window_start, seq, asserted, seen, story) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)...)
+-- How a row ended. The assertion is known if the row was being delivered.
 INSERT INTO lastlook_outcomes (id, key_id, lane_id, state, ended_at, attempt, reason, looked_at, window_policy, window_start, seq, asserted, seen, story)
-SELECT l.id, l.key_id, l.lane_id, v.state, v.ended_at, v.attempt, v.reason,
-    v.looked_at, v.window_policy, v.window_start, v.seq, v.asserted, v.seen, coalesce(v.story, l.story)
-FROM v CROSS JOIN lastlook_live l ON {fence}
-RETURNING id;
+SELECT id, key_id, lane_id, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, coalesce(?16, story)
+FROM lastlook_live WHERE {fence};
 
--- name: apply_end_keys
--- The key rows of rows that have just ended. effect: 1 delivered, 2 maybe. A
--- key that would move backwards is left out, as in apply_maybe.
-WITH v(id, effect, failed) AS (VALUES (?, ?, ?)...)
-UPDATE lastlook_keys AS k SET
-    baseline    = CASE v.effect WHEN 1 THEN o.asserted ELSE k.baseline END,
-    baseline_at = CASE v.effect WHEN 1 THEN o.ended_at ELSE k.baseline_at END,
-    maybe       = CASE v.effect WHEN 1 THEN NULL WHEN 2 THEN o.asserted ELSE k.maybe END,
-    seq         = CASE v.effect WHEN 0 THEN k.seq ELSE o.seq END,
-    told_policy = CASE v.effect WHEN 0 THEN k.told_policy ELSE o.window_policy END,
-    told_start  = CASE v.effect WHEN 0 THEN k.told_start ELSE o.window_start END,
-    told_by     = CASE v.effect WHEN 0 THEN k.told_by ELSE o.id END,
-    told_at     = CASE v.effect WHEN 0 THEN k.told_at ELSE o.ended_at END,
-    last_id = o.id, last_state = o.state, last_reason = o.reason, last_at = o.ended_at,
-    failures    = CASE v.effect WHEN 1 THEN 0 ELSE k.failures + v.failed END
-FROM v, lastlook_outcomes o
-WHERE o.id = v.id AND k.id = o.key_id
-    AND (v.effect = 0
-        OR k.told_policy = '' OR o.window_policy = '' OR (k.told_policy = 'episodes') <> (o.window_policy = 'episodes')
-        OR o.window_start >= k.told_start);
+-- name: apply_end_key
+-- The key row of a row that has just ended (?1); ?2 is the effect: 1 delivered,
+-- 2 maybe. A key that would move backwards is left out, as in apply_maybe.
+UPDATE lastlook_keys SET
+    baseline    = CASE ?2 WHEN 1 THEN ?10 ELSE baseline END,
+    baseline_at = CASE ?2 WHEN 1 THEN ?6 ELSE baseline_at END,
+    maybe       = CASE ?2 WHEN 1 THEN NULL WHEN 2 THEN ?10 ELSE maybe END,
+    seq         = CASE ?2 WHEN 0 THEN seq ELSE ?9 END,
+    told_policy = CASE ?2 WHEN 0 THEN told_policy ELSE ?7 END,
+    told_start  = CASE ?2 WHEN 0 THEN told_start ELSE ?8 END,
+    told_by     = CASE ?2 WHEN 0 THEN told_by ELSE ?1 END,
+    told_at     = CASE ?2 WHEN 0 THEN told_at ELSE ?6 END,
+    last_id = ?1, last_state = ?4, last_reason = ?5, last_at = ?6,
+    failures    = CASE ?2 WHEN 1 THEN 0 ELSE failures + ?3 END
+WHERE id = (SELECT key_id FROM lastlook_live WHERE id = ?1)
+    AND (?2 = 0 OR told_policy = '' OR ?7 = '' OR (told_policy = 'episodes') <> (?7 = 'episodes') OR ?8 >= told_start);
 
 -- name: apply_backwards
 -- Which change would move a told window back, for the error. Episodes and
@@ -94,8 +82,8 @@ DELETE FROM lastlook_marks WHERE id IN (
     CROSS JOIN lastlook_marks m ON m.key_id = l.key_id);
 
 -- name: apply_remove
--- The live rows of ended notifications.
-DELETE FROM lastlook_live WHERE id IN (VALUES (?)...);
+-- The live row of an ended notification.
+DELETE FROM lastlook_live WHERE id = ?1;
 
 -- name: apply_mute
 -- Recipients that turned out to be gone.

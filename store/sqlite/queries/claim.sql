@@ -30,11 +30,9 @@ WHERE l.lane_id = ? AND l.due <= ? AND l.state <> 2 AND (l.lease IS NULL OR l.le
 ORDER BY l.due, l.id
 LIMIT ?;
 
--- name: claim_rows
--- Claims rows. Nothing that an index holds is written.
-WITH v(id, lease) AS (VALUES (?, ?)...)
-UPDATE lastlook_live AS l SET state = 1, token = ?, lease = v.lease, attempt = l.attempt + 1
-FROM v WHERE l.id = v.id;
+-- name: claim_row
+-- Claims a row. Nothing that an index holds is written.
+UPDATE lastlook_live SET state = 1, token = ?2, lease = ?3, attempt = attempt + 1 WHERE id = ?1;
 
 -- name: claim_marks
 -- The claim has read these keys' marks: its look is newer than they are.

@@ -29,8 +29,7 @@ coalesce(l.attempt, o.attempt), coalesce(l.asserted, o.asserted), coalesce(l.loo
 coalesce(l.window_policy, o.window_policy), coalesce(l.window_start, o.window_start), coalesce(l.seq, o.seq), o.ended_at, n.may_repeat
 
 -- fragment: fence
--- What a change (v) compares with the live row (l) before it touches it. A
--- NULL token fences by state alone; lease_after and lease_until bound the
--- lease of a fence that wants it alive or dead.
-l.id = v.id AND l.state = v.from_state
-AND (v.token IS NULL OR (l.token = v.token AND l.lease > v.lease_after AND l.lease <= v.lease_until))
+-- What a change compares with the live row before it touches it: ?1 its id, ?2
+-- its state, ?3 the token. A NULL token fences by state alone; ?4 and ?5 bound
+-- the lease of a fence that wants it alive or dead.
+id = ?1 AND state = ?2 AND (?3 IS NULL OR (token = ?3 AND lease > ?4 AND lease <= ?5))
