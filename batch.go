@@ -67,10 +67,11 @@ func (d *Dispatcher) begin(ctx context.Context, token Token, rows []Row) {
 	d.mu.Lock()
 	d.held[token] = len(rows)
 	d.mu.Unlock()
-	byTopic := map[string][]Row{}
+	byTopic := map[string][]*Row{}
 	for i := range rows {
-		d.lanes.add(rows[i].Lane.key(), 1)
-		byTopic[rows[i].Key.Topic] = append(byTopic[rows[i].Key.Topic], rows[i])
+		r := &rows[i]
+		d.lanes.add(r.Lane.key(), 1)
+		byTopic[r.Key.Topic] = append(byTopic[r.Key.Topic], r)
 	}
 	for name, rows := range byTopic {
 		d.batches.Go(func() { d.process(ctx, d.topics[name], rows) })
@@ -79,7 +80,7 @@ func (d *Dispatcher) begin(ctx context.Context, token Token, rows []Row) {
 
 // process takes claimed rows of one topic through guards, the question whether
 // their subjects are active, looks and verdicts. Deliveries go on after it.
-func (d *Dispatcher) process(ctx context.Context, t *topic, rows []Row) {
+func (d *Dispatcher) process(ctx context.Context, t *topic, rows []*Row) {
 	ready, ended := d.guardRows(t, rows)
 	ready, ended = d.askActive(ctx, t, ready, ended)
 	bySubject := map[string][]int{} // positions in ready
@@ -100,7 +101,7 @@ func (d *Dispatcher) process(ctx context.Context, t *topic, rows []Row) {
 		var parcels []*parcel
 		for _, g := range group {
 			for _, i := range bySubject[subjects[g.index]] {
-				s, p := d.judgeRow(ctx, t, &ready[i], g.seen, begin)
+				s, p := d.judgeRow(ctx, t, ready[i], g.seen, begin)
 				if p != nil {
 					parcels = append(parcels, p)
 				} else if s != nil {
@@ -114,13 +115,12 @@ func (d *Dispatcher) process(ctx context.Context, t *topic, rows []Row) {
 }
 
 // guardRows drops what must not be told whatever the look would say.
-func (d *Dispatcher) guardRows(t *topic, rows []Row) (ready []Row, ended []settled) {
+func (d *Dispatcher) guardRows(t *topic, rows []*Row) (ready []*Row, ended []settled) {
 	now := d.now()
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		reason, held := guard(r, t, now)
 		if !held {
-			ready = append(ready, *r)
+			ready = append(ready, r)
 			continue
 		}
 		ended = d.appendEnd(ended, r, nil)(r.Drop(now, reason, Outcome{}))
@@ -136,7 +136,7 @@ func (d *Dispatcher) appendEnd(list []settled, r *Row, cause error) func(Change,
 			d.defect(r, err)
 			return list
 		}
-		return append(list, settled{change: c, row: *r, from: c.From, err: cause})
+		return append(list, settled{change: c, row: r, from: c.From, err: cause})
 	}
 }
 
@@ -144,11 +144,11 @@ func (d *Dispatcher) appendEnd(list []settled, r *Row, cause error) func(Change,
 // attempt, and the sweep the row.
 func (d *Dispatcher) defect(r *Row, err error) {
 	d.log.Error("defect: no such transition", "id", r.ID, "error", err)
-	d.release([]Row{*r})
+	d.release([]*Row{r})
 }
 
 // askActive drops rows whose subject is no longer wanted.
-func (d *Dispatcher) askActive(ctx context.Context, t *topic, rows []Row, ended []settled) ([]Row, []settled) {
+func (d *Dispatcher) askActive(ctx context.Context, t *topic, rows []*Row, ended []settled) ([]*Row, []settled) {
 	if t.active == nil || len(rows) == 0 {
 		return rows, ended
 	}
@@ -169,9 +169,8 @@ func (d *Dispatcher) askActive(ctx context.Context, t *topic, rows []Row, ended 
 		return rs, err
 	})
 	now := d.now()
-	var ready []Row
-	for i := range rows {
-		r := &rows[i]
+	var ready []*Row
+	for _, r := range rows {
 		if err != nil {
 			seen := looked{err: fmt.Errorf("ask whether the subject is active: %w", err), at: now}
 			s, _ := d.judgeRow(ctx, t, r, seen, now)
@@ -184,7 +183,7 @@ func (d *Dispatcher) askActive(ctx context.Context, t *topic, rows []Row, ended 
 		info, known := reason.Info()
 		switch {
 		case reason == "":
-			ready = append(ready, *r)
+			ready = append(ready, r)
 		case known && info.Inactive:
 			ended = d.appendEnd(ended, r, nil)(r.Drop(now, reason, Outcome{}))
 		default:
@@ -213,7 +212,7 @@ func (d *Dispatcher) judgeRow(ctx context.Context, t *topic, r *Row, seen looked
 			d.defect(r, err)
 			return nil, nil
 		}
-		return &settled{change: c, row: *r, from: c.From, err: cause}, nil
+		return &settled{change: c, row: r, from: c.From, err: cause}, nil
 	}
 	dec, err := decide(r, t, seen, now, d.cfg.Rand(), func(p any) { d.panicked("topic "+t.name, p) })
 	if err != nil {
@@ -221,9 +220,9 @@ func (d *Dispatcher) judgeRow(ctx context.Context, t *topic, r *Row, seen looked
 		return nil, nil
 	}
 	if !dec.deliver {
-		return &settled{change: dec.change, row: *r, from: dec.change.From, err: cause}, nil
+		return &settled{change: dec.change, row: r, from: dec.change.From, err: cause}, nil
 	}
-	return nil, &parcel{row: *r, change: dec.change, message: dec.message, lookedAt: seen.at}
+	return nil, &parcel{row: r, change: dec.change, message: dec.message, lookedAt: seen.at}
 }
 
 // commit writes all verdicts of a group in one write, and ships what is to be
@@ -250,7 +249,7 @@ func (d *Dispatcher) commit(ctx context.Context, t *topic, ended []settled, parc
 		d.commitFailed(ended, parcels, err)
 		return
 	}
-	var finished []Row
+	var finished []*Row
 	for i := range ended {
 		d.observe(&ended[i], done[i])
 		finished = append(finished, ended[i].row)
@@ -295,7 +294,7 @@ func (d *Dispatcher) applyFresh(ctx context.Context, changes []Change, until tim
 func (d *Dispatcher) commitFailed(ended []settled, parcels []*parcel, err error) {
 	d.log.Error("cannot write verdicts", "ended", len(ended), "not_sent", len(parcels), "error", err)
 	for i := range ended {
-		d.ends.add(ended[i])
+		d.ends.add(&ended[i])
 	}
 	// If the write happened all the same, its outcome being unknown, this
 	// undoes it: nothing was called. If not, the fence does not hold.
@@ -304,9 +303,9 @@ func (d *Dispatcher) commitFailed(ended []settled, parcels []*parcel, err error)
 		from := p.row.State
 		c, err := p.row.NotCalled(now, Outcome{Err: "the move to sending could not be written"})
 		if err != nil {
-			d.defect(&p.row, err)
+			d.defect(p.row, err)
 			continue
 		}
-		d.ends.add(settled{change: c, row: p.row, from: from})
+		d.ends.add(&settled{change: c, row: p.row, from: from})
 	}
 }

@@ -19,7 +19,7 @@ type callResult struct {
 
 // parcel is a row in state sending, and its message.
 type parcel struct {
-	row     Row
+	row     *Row
 	change  Change // to sending
 	message Message
 	// lookedAt is Assertion.LookedAt with the clock's monotonic part.
@@ -136,7 +136,7 @@ func (d *Dispatcher) deliverOne(ctx context.Context, s *shipment, k laneKey, p *
 	if !p.state.CompareAndSwap(parcelWaiting, parcelCalling) {
 		return
 	}
-	r := &p.row
+	r := p.row
 	receipt, err := d.callSafely(s.ctx, d.cfg.Channels[r.Key.Channel], Delivery{
 		ID: r.ID, Key: r.Key, Message: p.message, Value: slices.Clone(r.Assertion.Value),
 		DeliveryKey: DeliveryKey(r.Key, r.Assertion.Seq), ReplaceKey: ReplaceKey(r.Key),
@@ -187,12 +187,12 @@ func (d *Dispatcher) settle(s *shipment, p *parcel, res callResult) {
 		}
 	}
 	from := p.row.State
-	c, err := settle(&p.row, s.topic, res, now, d.cfg.Rand(), parked)
+	c, err := settle(p.row, s.topic, res, now, d.cfg.Rand(), parked)
 	if err != nil {
 		d.ends.underway.Add(-1)
-		d.defect(&p.row, err)
+		d.defect(p.row, err)
 	} else {
-		d.ends.arrive(settled{change: c, row: p.row, from: from, result: res})
+		d.ends.arrive(&settled{change: c, row: p.row, from: from, result: res})
 	}
 	if s.left.Add(-1) == 0 {
 		close(s.done)

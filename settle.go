@@ -11,7 +11,7 @@ import (
 // settled is a decided end of an attempt, on its way to the store.
 type settled struct {
 	change Change
-	row    Row
+	row    *Row
 	from   State
 	result callResult
 	err    error // the look's, for the observer
@@ -21,7 +21,7 @@ type settled struct {
 // come while the last one was under way.
 type ends struct {
 	mu    sync.Mutex
-	queue []settled
+	queue []*settled
 	ready chan struct{} // holds a token while the queue is not empty
 	// underway counts shipped parcels whose end is not in the queue yet.
 	underway atomic.Int64
@@ -29,7 +29,7 @@ type ends struct {
 
 func newEnds() *ends { return &ends{ready: make(chan struct{}, 1)} }
 
-func (e *ends) add(s settled) {
+func (e *ends) add(s *settled) {
 	e.mu.Lock()
 	e.queue = append(e.queue, s)
 	e.mu.Unlock()
@@ -37,7 +37,7 @@ func (e *ends) add(s settled) {
 }
 
 // arrive adds the end of a shipped parcel.
-func (e *ends) arrive(s settled) {
+func (e *ends) arrive(s *settled) {
 	e.mu.Lock()
 	e.queue = append(e.queue, s)
 	e.mu.Unlock()
@@ -45,7 +45,7 @@ func (e *ends) arrive(s settled) {
 	signal(e.ready)
 }
 
-func (e *ends) take(limit int) []settled {
+func (e *ends) take(limit int) []*settled {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := min(limit, len(e.queue))
@@ -101,9 +101,9 @@ func (d *Dispatcher) writeEnds(ctx context.Context, stop <-chan struct{}) {
 
 // write applies decided changes, trying again for as long as the store cannot
 // take them and ctx lives.
-func (d *Dispatcher) write(ctx context.Context, batch []settled) {
+func (d *Dispatcher) write(ctx context.Context, batch []*settled) {
 	changes := make([]Change, len(batch))
-	rows := make([]Row, len(batch))
+	rows := make([]*Row, len(batch))
 	for i := range batch {
 		changes[i], rows[i] = batch[i].change, batch[i].row
 	}
@@ -112,7 +112,7 @@ func (d *Dispatcher) write(ctx context.Context, batch []settled) {
 		done, err := d.store.Apply(ctx, d.now(), changes)
 		if err == nil {
 			for i := range batch {
-				d.observe(&batch[i], done[i])
+				d.observe(batch[i], done[i])
 			}
 			d.release(rows)
 			return
@@ -161,7 +161,7 @@ func sleep(ctx context.Context, dur time.Duration) bool {
 }
 
 // release counts rows off and lets the loop plan again.
-func (d *Dispatcher) release(rows []Row) {
+func (d *Dispatcher) release(rows []*Row) {
 	counts := map[laneKey]int{}
 	for i := range rows {
 		counts[rows[i].Lane.key()]++

@@ -40,7 +40,7 @@ func (d *Dispatcher) sweepPage(ctx context.Context, page Swept, now time.Time) {
 				d.log.Error("defect: no such transition", "id", r.ID, "error", err)
 			} else if ok {
 				handled[r.ID] = true
-				list = append(list, settled{change: c, row: *r, from: from})
+				list = append(list, settled{change: c, row: r, from: from})
 			}
 		}
 	}
