@@ -63,7 +63,7 @@ func TestEvaluateByAvailability(t *testing.T) {
 		for _, ignore := range []bool{false, true} {
 			w := watchFor(below(t, "500 EUR"), restock)
 			w.IgnoreStock = ignore
-			ev := watch.Evaluate(w, seen(t, start, "480 EUR", c.availability), nil, nil, start)
+			ev := watch.Evaluate(w, seen(t, start, "480 EUR", c.availability), watch.Before{}, start)
 			want := []watch.Answer{c.below, c.stock}
 			if ignore {
 				want[0] = c.ignoring
@@ -94,7 +94,7 @@ func TestEvaluateByPrice(t *testing.T) {
 		{"500 EUR", watch.DoesNotHold, "500.00 EUR is not below 500.00 EUR"},
 		{"500.01 EUR", watch.DoesNotHold, "500.01 EUR is not below 500.00 EUR"},
 		{"", watch.CannotTell, "no certain price"},
-		{"0 EUR", watch.CannotTell, "cannot be right"},
+		{"0 EUR", watch.CannotTell, "not certain before a second reading: it is said to cost nothing"},
 		{"-480 EUR", watch.CannotTell, "cannot be right"},
 		{"480 USD", watch.CannotTell, "the price is in USD, the target in EUR"},
 		{"480 JPY", watch.CannotTell, "the price is in JPY"},
@@ -102,19 +102,19 @@ func TestEvaluateByPrice(t *testing.T) {
 		for _, ignore := range []bool{false, true} {
 			w := watchFor(below(t, "500 EUR"))
 			w.IgnoreStock = ignore
-			f := watch.Evaluate(w, seen(t, start, c.price, watch.InStock), nil, nil, start).Findings[0]
+			f := watch.Evaluate(w, seen(t, start, c.price, watch.InStock), watch.Before{}, start).Findings[0]
 			if f.Answer != c.want || !strings.Contains(f.Why, c.why) || f.OutOfStock {
 				t.Errorf("%q: %+v, want answer %d because %q", c.price, f, c.want, c.why)
 			}
 		}
 		// What cannot be had does not hold, whatever it would cost.
-		f := watch.Evaluate(watchFor(below(t, "500 EUR")), seen(t, start, c.price, watch.OutOfStock), nil, nil, start).Findings[0]
+		f := watch.Evaluate(watchFor(below(t, "500 EUR")), seen(t, start, c.price, watch.OutOfStock), watch.Before{}, start).Findings[0]
 		if f.Answer != watch.DoesNotHold || !f.OutOfStock {
 			t.Errorf("%q and out of stock: %+v", c.price, f)
 		}
 	}
 	// A trigger of a newer version holds never, and harms none.
-	f := watch.Evaluate(watchFor(watch.Trigger{ID: "x", Kind: "cheaper_than_a_friend"}), seen(t, start, "1 EUR", watch.InStock), nil, nil, start).Findings[0]
+	f := watch.Evaluate(watchFor(watch.Trigger{ID: "x", Kind: "cheaper_than_a_friend"}), seen(t, start, "1 EUR", watch.InStock), watch.Before{}, start).Findings[0]
 	if f.Answer != watch.CannotTell || f.News {
 		t.Errorf("an unknown trigger: %+v", f)
 	}
@@ -144,7 +144,7 @@ func (d *diary) see(p string, a watch.Availability) string {
 // look is see without telling.
 func (d *diary) look(p string, a watch.Availability) string {
 	d.t.Helper()
-	ev := watch.Evaluate(d.w, seen(d.t, d.now, p, a), d.states, d.told, d.now)
+	ev := watch.Evaluate(d.w, seen(d.t, d.now, p, a), watch.Before{States: d.states, Told: watch.Telling{Triggers: d.told}}, d.now)
 	d.states = ev.States
 	var kinds []string
 	for _, f := range ev.News() {
@@ -161,7 +161,7 @@ func (d *diary) tell(p string, a watch.Availability) {
 	if d.told != nil {
 		c.Baseline = &watch.Value{Told: d.told}
 	}
-	if ev := watch.Evaluate(d.w, &v.Observation, d.states, d.told, d.now); len(ev.News()) > 0 {
+	if ev := watch.Evaluate(d.w, &v.Observation, watch.Before{States: d.states, Told: watch.Telling{Triggers: d.told}}, d.now); len(ev.News()) > 0 {
 		d.told = maps.Clone(topic.Assert(c).Told)
 	}
 }
@@ -264,7 +264,7 @@ func TestDailyCapByZone(t *testing.T) {
 		}
 		for at, want := range map[string]string{day.still: "", day.next: "back_in_stock"} {
 			d.now = parseTime(t, at)
-			ev := watch.Evaluate(w, seen(t, d.now, "", watch.InStock), d.states, d.told, d.now)
+			ev := watch.Evaluate(w, seen(t, d.now, "", watch.InStock), watch.Before{States: d.states, Told: watch.Telling{Triggers: d.told}}, d.now)
 			if got := len(ev.News()) > 0; got != (want != "") {
 				t.Errorf("%s at %s: news %v, want %q", zone, at, got, want)
 			}
@@ -287,7 +287,7 @@ func TestSnoozeHoldsUntilItEnds(t *testing.T) {
 	diaryScript{
 		{0, "480 EUR", watch.InStock, ""}, {24, "480 EUR", watch.InStock, ""}, {24, "470 EUR", watch.InStock, "below"}, {24, "470 EUR", watch.InStock, ""},
 	}.run(t, w)
-	f := watch.Evaluate(w, seen(t, start, "480 EUR", watch.InStock), nil, nil, start).Findings[0]
+	f := watch.Evaluate(w, seen(t, start, "480 EUR", watch.InStock), watch.Before{}, start).Findings[0]
 	if f.News || !strings.Contains(f.Why, "2026-12-03T09:00:00Z") {
 		t.Errorf("%+v", f)
 	}

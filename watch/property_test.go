@@ -1,11 +1,14 @@
 package watch_test
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/govalues/decimal"
+	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/price"
 	"pgregory.net/rapid"
@@ -38,14 +41,25 @@ var (
 		}
 		for i, kind := range rapid.SliceOfN(rapid.SampledFrom(watch.Kinds()), 1, 4).Draw(t, "kinds") {
 			tr := watch.Trigger{ID: string(rune('a' + i)), Kind: kind, PerDay: rapid.IntRange(-1, 2).Draw(t, "per day")}
-			if kind == watch.Below {
-				tr.Target = target
-			}
-			w.Triggers = append(w.Triggers, tr)
+			w.Triggers = append(w.Triggers, asking(t, tr, target))
 		}
 		return w
 	})
 )
+
+// anyLook is a look that states any of what looks state.
+func anyLook(t *rapid.T, now time.Time) *watch.Observation {
+	o := &watch.Observation{At: now, Price: anyPrice.Draw(t, "price"), Availability: anyAvailability.Draw(t, "availability")}
+	o.SKU = rapid.SampledFrom([]string{"", "", "a", "a", "a", "b"}).Draw(t, "sku")
+	o.Agreed = rapid.IntRange(0, 9).Draw(t, "agreed") == 0
+	if rapid.Bool().Draw(t, "states more") {
+		o.Value = json.RawMessage(rapid.SampledFrom([]string{"1", "2.5", "3", `"x"`, "null", `{"a":[1]}`}).Draw(t, "value"))
+		o.Quantity = watch.Quantity{Amount: decimal.MustParse(rapid.SampledFrom([]string{"0", "0.5", "1", "2"}).Draw(t, "quantity")), Unit: "kg"}
+		o.Points = []watch.Points{{Rate: decimal.MustParse("0.015"), Conditional: rapid.Bool().Draw(t, "conditional")}}
+		o.ValidUntil = now.Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "valid")) * time.Hour)
+	}
+	return o
+}
 
 // Whatever is seen, in whatever order, and told now or later:
 func TestEvaluateProperties(t *testing.T) {
@@ -53,7 +67,9 @@ func TestEvaluateProperties(t *testing.T) {
 		w := anyWatch.Draw(t, "watch")
 		now := start
 		var states map[string]watch.State
-		var told map[string]watch.Told
+		var standing watch.Standing
+		var baseline *watch.Value
+		var telling watch.Telling
 		type episode struct {
 			id string
 			n  int64
@@ -62,21 +78,22 @@ func TestEvaluateProperties(t *testing.T) {
 		days := map[string]int{} // by trigger and day
 		for range rapid.IntRange(1, 30).Draw(t, "looks") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 20*60).Draw(t, "minutes")) * time.Minute)
-			o := &watch.Observation{At: now, Price: anyPrice.Draw(t, "price"), Availability: anyAvailability.Draw(t, "availability")}
+			o := anyLook(t, now)
 			before := maps.Clone(states)
-			ev := watch.Evaluate(w, o, states, told, now)
+			ev := watch.Evaluate(w, o, watch.Before{States: states, Standing: standing, Told: telling}, now)
 			if !maps.Equal(before, states) {
 				t.Fatal("evaluating changed the states that it was given")
 			}
-			if again := watch.Evaluate(w, o, ev.States, told, now); !reflect.DeepEqual(again, ev) {
-				t.Fatalf("asked again with the states that it led to: %+v, first %+v", again, ev)
+			again := watch.Evaluate(w, o, watch.Before{States: ev.States, Standing: ev.Weighed.After, Told: telling}, now)
+			if !reflect.DeepEqual(core(again), core(ev)) {
+				t.Fatalf("asked again with the states that it led to: %+v, first %+v", core(again), core(ev))
 			}
 			for _, f := range ev.Findings {
 				st := ev.States[f.Trigger.ID]
 				if f.Answer == watch.CannotTell && st != states[f.Trigger.ID] {
 					t.Fatalf("unknown moved the state from %+v to %+v", states[f.Trigger.ID], st)
 				}
-				if f.News && (f.Answer != watch.Holds || !st.Holding) {
+				if f.News && (f.Answer != watch.Holds || f.Episode > 0 && !st.Holding) {
 					t.Fatalf("news that does not hold: %+v", f)
 				}
 				if f.News && w.SnoozedUntil.After(now) {
@@ -86,14 +103,15 @@ func TestEvaluateProperties(t *testing.T) {
 					t.Fatal("an episode went backwards")
 				}
 			}
-			states = ev.States
+			states, standing = ev.States, ev.Weighed.After
 			if !rapid.Bool().Draw(t, "told") || len(ev.News()) == 0 {
 				continue
 			}
-			told = tellAll(w, o, states, told, now)
+			baseline = tellAll(w, o, states, standing, baseline, now)
+			telling = tellingOf(t, baseline)
 			for _, f := range ev.News() {
 				k := episode{f.Trigger.ID, f.Episode}
-				if tellings[k]++; tellings[k] > 1 {
+				if tellings[k]++; tellings[k] > 1 && ev.States[f.Trigger.ID].Holding {
 					t.Fatalf("%v was told twice", k)
 				}
 				day := f.Trigger.ID + now.In(zone(w)).Format(time.DateOnly)
@@ -101,11 +119,46 @@ func TestEvaluateProperties(t *testing.T) {
 					t.Fatalf("told %d times on %s", days[day], day)
 				}
 			}
-			if ev := watch.Evaluate(w, o, states, told, now); len(ev.News()) > 0 {
+			if ev := watch.Evaluate(w, o, watch.Before{States: states, Standing: standing, Told: telling}, now); len(ev.News()) > 0 {
 				t.Fatalf("told, and still news: %+v", ev.News())
 			}
 		}
 	})
+}
+
+// core is what two evaluations of one look must agree on.
+func core(ev watch.Evaluation) any {
+	type finding struct {
+		Answer                                    watch.Answer
+		Episode                                   int64
+		News, OutOfStock, InDoubt, Expected, Told bool
+		Figure, Ref                               price.Money
+		Covered                                   int
+	}
+	var findings []finding
+	for _, f := range ev.Findings {
+		findings = append(findings, finding{f.Answer, f.Episode, f.News, f.OutOfStock, f.InDoubt, f.Expected, f.Why == "", f.Figure, f.Ref, f.Covered})
+	}
+	return []any{findings, ev.States, ev.Weighed, ev.Seen}
+}
+
+// asking completes a trigger of any kind.
+func asking(t *rapid.T, tr watch.Trigger, target price.Money) watch.Trigger {
+	switch tr.Kind {
+	case watch.Below, watch.EffectiveBelow:
+		tr.Target = target
+	case watch.UnitBelow:
+		tr.Target, tr.Per = target, rapid.SampledFrom([]string{"kg", "100 g", "l"}).Draw(t, "per")
+	case watch.Drop, watch.Rise:
+		tr.Percent = decimal.MustParse(rapid.SampledFrom([]string{"1", "5", "10.5"}).Draw(t, "percent"))
+		tr.Since = rapid.SampledFrom([]watch.Since{"", watch.LastNotified, watch.Previous, watch.First}).Draw(t, "since")
+	case watch.LowestInDays:
+		tr.Days, tr.MatchEqual = rapid.IntRange(1, 30).Draw(t, "days"), rapid.Bool().Draw(t, "match equal")
+	case watch.ValueIs:
+		tr.When = rapid.SampledFrom([]string{"now < 3", "now < last", "now != previous", "now <= low"}).Draw(t, "when")
+	case watch.BackInStock, watch.AnyChange:
+	}
+	return tr
 }
 
 func zone(w *watch.Watch) *time.Location {
@@ -117,11 +170,22 @@ func zone(w *watch.Watch) *time.Location {
 }
 
 // tellAll is what the baseline says after a message with all the news.
-func tellAll(w *watch.Watch, o *watch.Observation, states map[string]watch.State, told map[string]watch.Told, now time.Time) map[string]watch.Told {
-	c := caseOf(watch.ValueOf(watch.Entry{Watch: *w, States: states}, *o))
-	c.Now = now
-	if told != nil {
-		c.Baseline = &watch.Value{Told: told}
+func tellAll(w *watch.Watch, o *watch.Observation, states map[string]watch.State, standing watch.Standing, baseline *watch.Value, now time.Time) *watch.Value {
+	c := caseOf(watch.ValueOf(watch.Entry{Watch: *w, Listing: watch.Listing{Standing: standing}, States: states}, *o))
+	c.Now, c.Baseline = now, baseline
+	v := topic.Assert(c)
+	return &v
+}
+
+// tellingOf is what detection reads of a key with the baseline.
+func tellingOf(t interface{ Fatal(...any) }, baseline *watch.Value) watch.Telling {
+	b, err := json.Marshal(baseline)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return topic.Assert(c).Told
+	telling, err := watch.TellingOf(lastlook.KeyRow{Baseline: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return telling
 }

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/watch/price"
 )
 
 // ErrMissing is wrapped by a source's error for a page that does not exist
@@ -24,14 +26,26 @@ const missingFor = time.Minute
 type Value struct {
 	Observation Observation `json:"observation"`
 	// Told is set in asserted values: what has been told of each trigger once
-	// this is delivered.
+	// this is delivered. Last is what was told before, of what this says nothing
+	// of.
 	Told map[string]Told `json:"told,omitzero"`
+	Last Last            `json:"last,omitzero"`
 	// Noticed names the triggers that were news when the row was written.
 	Noticed []string `json:"noticed,omitzero"`
 
 	// entry is the watch at the moment of the look; looks only.
 	entry *Entry
 }
+
+// Last is the last of each that was told.
+type Last struct {
+	Price        price.Money     `json:"price,omitzero"`
+	Availability Availability    `json:"availability,omitzero"`
+	Value        json.RawMessage `json:"value,omitzero"`
+}
+
+// IsZero reports whether nothing is said.
+func (l Last) IsZero() bool { return l.Price.IsZero() && l.Availability == "" && len(l.Value) == 0 }
 
 // Config configures a [Service].
 type Config struct {
@@ -287,37 +301,49 @@ func (s *Service) nextAfterFailure(l Listing, err error, now time.Time) time.Tim
 	return now.Add(min(max(wait, hint), MaxInterval))
 }
 
+// Evaluate asks the triggers of the watch about an observation; see [Evaluate].
+func (e *Entry) Evaluate(o *Observation, told Telling, now time.Time) Evaluation {
+	return Evaluate(&e.Watch, o, Before{States: e.States, Standing: e.Listing.Standing, History: e.History, Told: told}, now)
+}
+
 // Detect decides what an observation means for one watch: to which states it
 // moves the triggers, and, per channel, whether that is news given what was
-// told there. It is pure.
+// told there. What would be news if a second reading says the same is looked at
+// again when that may be. It is pure.
 func Detect(e Entry, keys []lastlook.KeyRow, o Observation, now time.Time) (Detected, error) {
-	d := Detected{States: Evaluate(&e.Watch, &o, e.States, nil, now).States}
+	d := Detected{States: e.Evaluate(&o, Telling{}, now).States}
 	if e.Watch.Paused {
 		return d, nil
 	}
 	topic := lastlook.Handle[Value]{Name: TopicName}
 	for i, channel := range e.Watch.Channels {
-		told, err := toldOf(keys[i])
+		told, err := TellingOf(keys[i])
 		if err != nil {
 			// Nothing can be judged by a baseline that cannot be read. The row
 			// fails in plain sight, as bad_payload, instead of silencing the
 			// watch.
-			told = nil
+			told = Telling{}
 		}
-		ev := Evaluate(&e.Watch, &o, e.States, told, now)
-		news := ev.News()
-		if len(news) == 0 {
-			continue
-		}
+		ev := e.Evaluate(&o, told, now)
 		v := Value{Observation: o}
-		for _, f := range news {
-			v.Noticed = append(v.Noticed, f.Trigger.ID)
+		news := false
+		for _, f := range ev.Findings {
+			if f.News || f.Expected {
+				v.Noticed = append(v.Noticed, f.Trigger.ID)
+			}
+			news = news || f.News
+		}
+		if len(v.Noticed) == 0 {
+			continue
 		}
 		it, err := topic.Item(lastlook.Target{Subject: e.Watch.ID, Recipient: e.Watch.Recipient, Channel: channel}, v)
 		if err != nil {
 			return d, err
 		}
 		it.Windows = lastlook.Always()
+		if !news {
+			it.Due = ev.Weighed.Until
+		}
 		d.Items = append(d.Items, it)
 	}
 	return d, nil

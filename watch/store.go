@@ -74,6 +74,10 @@ type Entry struct {
 	// Last is the listing's last observation; nil if there is none yet.
 	// Entries of one listing may share it, so it must not be changed.
 	Last *Observation `json:"last,omitzero"`
+	// History is what the triggers know of the days before. Only the entries
+	// that Record deals with have it; elsewhere, an observation that decided
+	// already is asked about, which needs none.
+	History History `json:"-"`
 	// Err says why the stored watch cannot be read, for example because it
 	// names a currency that this version does not know; its channels and
 	// triggers are then missing, and nothing is detected for it.

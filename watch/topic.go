@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/watch/price"
 )
 
 // Topic returns the outbox topic of watches: the dispatcher's side of the same
@@ -203,34 +204,52 @@ func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observ
 // evaluateCase asks the question of the value just looked at.
 func evaluateCase(c lastlook.Case[Value]) (e *Entry, ev Evaluation) {
 	e = c.Value.entry
-	return e, Evaluate(&e.Watch, &c.Value.Observation, e.States, toldBefore(c), c.Now)
+	return e, e.Evaluate(&c.Value.Observation, tellingOf(c.Baseline), c.Now)
 }
 
-func toldBefore(c lastlook.Case[Value]) map[string]Told {
-	if c.Baseline == nil {
-		return nil
+// tellingOf returns what a baseline says was told.
+func tellingOf(v *Value) Telling {
+	if v == nil {
+		return Telling{}
 	}
-	return c.Baseline.Told
+	t := Telling{Triggers: v.Told, Price: v.Observation.Price, Availability: v.Observation.Availability, Value: v.Observation.Value, At: v.Observation.At}
+	if t.Price.IsZero() {
+		t.Price = v.Last.Price
+	}
+	if availabilityKnown(t.Availability) == "" {
+		t.Availability = v.Last.Availability
+	}
+	if len(t.Value) == 0 {
+		t.Value = v.Last.Value
+	}
+	return t
 }
 
-// toldOf returns what was told to a key, as detection counts it: an assertion
+// TellingOf returns what was told to a key, as detection counts it: an assertion
 // that may have been delivered is told too, so that a sweep does not repeat it
 // beside the row that still tries.
-func toldOf(k lastlook.KeyRow) (map[string]Told, error) {
-	out := map[string]Told{}
+func TellingOf(k lastlook.KeyRow) (Telling, error) {
+	var out Telling
 	for _, b := range []json.RawMessage{k.Baseline, k.Maybe} {
 		if b == nil {
 			continue
 		}
 		var v Value
 		if err := json.Unmarshal(b, &v); err != nil {
-			return nil, fmt.Errorf("decode what was told: %w", err)
+			return Telling{}, fmt.Errorf("decode what was told: %w", err)
 		}
-		for id, t := range v.Told {
-			if t.Episode >= out[id].Episode {
-				out[id] = t
+		t := tellingOf(&v)
+		triggers := out.Triggers
+		if triggers == nil {
+			triggers = map[string]Told{}
+		}
+		for id, told := range t.Triggers {
+			if told.Episode >= triggers[id].Episode {
+				triggers[id] = told
 			}
 		}
+		out = t
+		out.Triggers = triggers
 	}
 	return out, nil
 }
@@ -252,6 +271,11 @@ func Judge(c lastlook.Case[Value]) lastlook.Verdict {
 		return lastlook.Send()
 	case e.Watch.SnoozedUntil.After(c.Now) && slices.ContainsFunc(ev.Findings, func(f Finding) bool { return f.Answer == Holds }):
 		return lastlook.Defer(e.Watch.SnoozedUntil).Because("snoozed")
+	}
+	if w := &ev.Weighed; w.Other {
+		return lastlook.Drop(lastlook.ReasonConditionLost).Because("the page describes another product now: " + w.After.NewSKU)
+	} else if w.Doubt != "" && slices.ContainsFunc(ev.Findings, func(f Finding) bool { return f.InDoubt }) {
+		return lastlook.Defer(w.Until).Because("a second reading is needed: " + w.Doubt.String())
 	}
 	return whyNot(c.Detection.Noticed, ev.Findings)
 }
@@ -293,71 +317,40 @@ func whyNot(wereNews []string, findings []Finding) lastlook.Verdict {
 	return lastlook.Drop(lastlook.ReasonConditionLost).Because(note)
 }
 
-// Word writes the message from the value just looked at. It is pure.
-func Word(c lastlook.Case[Value]) lastlook.Message {
-	e, ev := evaluateCase(c)
-	o := &c.Value.Observation
-	var reasons []string
-	var ids []string
-	for _, f := range ev.News() {
-		ids = append(ids, string(f.Trigger.Kind))
-		switch f.Trigger.Kind {
-		case Below:
-			reasons = append(reasons, fmt.Sprintf("%s: below your target of %s", o.Price, f.Trigger.Target))
-		case BackInStock:
-			reasons = append(reasons, "back in stock")
-		}
-	}
-	title := firstOf(e.Watch.Name, o.Title, e.Listing.URL)
-	body := strings.Join(reasons, "; ")
-	if len(reasons) == 1 && reasons[0] == "back in stock" && !o.Price.IsZero() {
-		body += " at " + o.Price.String()
-	}
-	if a := o.Availability; a != "" && a != Unknown && !strings.Contains(body, "in stock") {
-		body += " (" + people(a) + ")"
-	}
-	data, err := json.Marshal(map[string]any{"watch": e.Watch.ID, "reasons": ids, "price": o.Price, "availability": o.Availability})
-	if err != nil {
-		panic(err) // plain data always encodes; a panic ends this attempt with the text
-	}
-	return lastlook.Message{Title: title, Body: capitalize(body), URL: e.Listing.URL, Data: data}
-}
-
 // assert returns what a message tells: the facts without their evidence, and
 // what has been told of each trigger once it is delivered.
 func assert(c lastlook.Case[Value]) Value {
 	e, ev := evaluateCase(c)
-	o := c.Value.Observation
-	v := Value{Observation: Observation{At: o.At, Price: o.Price, Availability: o.Availability, Title: o.Title}}
-	v.Told = tell(&e.Watch, toldBefore(c), ev.News(), &o, lastlook.Micro(c.Now))
+	o := &ev.Seen
+	told := tellingOf(c.Baseline)
+	v := Value{Observation: Observation{At: o.At, Price: o.Price, Availability: o.Availability, Title: o.Title, Value: o.Value}}
+	if o.Price.IsZero() {
+		v.Last.Price = told.Price
+	}
+	if availabilityKnown(o.Availability) == "" {
+		v.Last.Availability = told.Availability
+	}
+	if len(o.Value) == 0 {
+		v.Last.Value = told.Value
+	}
+	v.Told = tell(&e.Watch, told.Triggers, ev.News(), o, lastlook.Micro(c.Now))
 	return v
 }
 
 // same is the part by which a resend is recognized: what is told, not when.
 func same(v Value) any {
-	episodes := map[string]int64{}
+	type telling struct {
+		Episode int64
+		Figure  price.Money
+	}
+	triggers := map[string]telling{}
 	for id, t := range v.Told {
-		episodes[id] = t.Episode
+		triggers[id] = telling{t.Episode, t.Figure}
 	}
 	return struct {
 		Price        any
 		Availability Availability
-		Episodes     map[string]int64
-	}{v.Observation.Price, v.Observation.Availability, episodes}
-}
-
-func firstOf(s ...string) string {
-	for _, v := range s {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-func capitalize(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
+		Value        json.RawMessage
+		Triggers     map[string]telling
+	}{v.Observation.Price, v.Observation.Availability, v.Observation.Value, triggers}
 }

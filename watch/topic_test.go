@@ -24,7 +24,7 @@ func caseOf(v watch.Value) lastlook.Case[watch.Value] {
 // entryAfter is the entry after an observation, as Record returns it.
 func entryAfter(w *watch.Watch, before map[string]watch.State, o *watch.Observation) watch.Entry {
 	return watch.Entry{Watch: *w, Listing: watch.Listing{ID: w.ListingID, URL: "https://shop.example/kettle"}, Last: o,
-		States: watch.Evaluate(w, o, before, nil, o.At).States}
+		States: watch.Evaluate(w, o, watch.Before{States: before}, o.At).States}
 }
 
 func TestJudge(t *testing.T) {

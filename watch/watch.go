@@ -71,6 +71,15 @@ type Listing struct {
 	// MissingSince is when it was first answered that the page does not exist,
 	// if every answer since then said so.
 	MissingSince time.Time `json:"missing_since,omitzero"`
+	// FailingSince is when the first of the failed attempts in a row was.
+	FailingSince time.Time `json:"failing_since,omitzero"`
+	// Standing is what is trusted of it, and what is not yet.
+	Standing Standing `json:"standing,omitzero"`
+	// MaxInterval is how rarely it may be looked at while nothing changes: the
+	// least that a watch allows, 0 if one allows none. Pace is how often it is
+	// now, between Interval and MaxInterval; 0 means Interval.
+	MaxInterval time.Duration `json:"max_interval,omitzero"`
+	Pace        time.Duration `json:"pace,omitzero"`
 }
 
 // Options say how a listing is read. All of them are the user's, none is needed.
@@ -106,54 +115,27 @@ type Watch struct {
 	// IgnoreStock lets price triggers hold whatever the availability; by
 	// default they do not while the item cannot be ordered.
 	IgnoreStock bool `json:"ignore_stock,omitzero"`
+	// Points are what this recipient gets back at this shop, beside what the
+	// listing itself states.
+	Points []Points `json:"points,omitzero"`
+	// Group joins watches of one recipient that wait for the same thing at
+	// several shops: what is told of one of them is not told of the others, and
+	// only the cheapest is told of.
+	Group string `json:"group,omitzero"`
+	// Cooldown is the shortest time between two tellings of one trigger. It
+	// takes the place of "once a day": negative means none at all, 0 that once a
+	// day it is.
+	Cooldown time.Duration `json:"cooldown,omitzero"`
+	// Rearm tells again what still holds that long after it was told; 0 never.
+	Rearm time.Duration `json:"rearm,omitzero"`
+	// MaxInterval is how rarely the listing may be looked at while nothing
+	// changes there; 0 means as often as ever.
+	MaxInterval time.Duration `json:"max_interval,omitzero"`
 	// Zone is the IANA zone in which "once a day" is counted; empty means UTC.
 	Zone         string    `json:"zone,omitzero"`
 	Paused       bool      `json:"paused,omitzero"`
 	SnoozedUntil time.Time `json:"snoozed_until,omitzero"`
 	CreatedAt    time.Time `json:"created_at"`
-}
-
-// Kind is a kind of trigger.
-type Kind string
-
-// The kinds of triggers.
-const (
-	// Below holds while the price is under the target.
-	Below Kind = "below"
-	// BackInStock holds while the item is in stock after it was seen out of
-	// stock.
-	BackInStock Kind = "back_in_stock"
-)
-
-// Kinds lists the kinds of triggers.
-func Kinds() []Kind { return []Kind{Below, BackInStock} }
-
-// Trigger is a question asked of each observation.
-type Trigger struct {
-	// ID is unique within the watch and stays with the trigger.
-	ID     string      `json:"id"`
-	Kind   Kind        `json:"kind"`
-	Target price.Money `json:"target,omitzero"`
-	// PerDay is how often it may tell in one day at most: 0 means once,
-	// negative any number of times.
-	PerDay int `json:"per_day,omitzero"`
-}
-
-// asksAs reports whether two triggers ask the same question.
-func (t Trigger) asksAs(o Trigger) bool {
-	c, ok := t.Target.Cmp(o.Target)
-	return t.Kind == o.Kind && (ok && c == 0 || t.Target.IsZero() && o.Target.IsZero())
-}
-
-// String returns the trigger for people.
-func (t Trigger) String() string {
-	switch t.Kind {
-	case Below:
-		return "below " + t.Target.String()
-	case BackInStock:
-		return "back in stock"
-	}
-	return string(t.Kind)
 }
 
 // Availability is whether an item can be had.
@@ -291,6 +273,7 @@ const (
 	maxChannels  = 20
 	maxName      = 500
 	maxTriggerID = 64
+	maxPoints    = 20
 )
 
 // Validate reports what is wrong with a watch, wrapping [ErrInvalid].
@@ -306,6 +289,9 @@ func (w *Watch) Validate() error {
 		return fmt.Errorf("%w: %d channels and %d triggers: a watch has at most %d and %d", ErrInvalid, len(w.Channels), len(w.Triggers), maxChannels, maxTriggers)
 	case len(w.Name) > maxName:
 		return fmt.Errorf("%w: a name of %d bytes: the limit is %d", ErrInvalid, len(w.Name), maxName)
+	}
+	if err := w.validateTelling(); err != nil {
+		return err
 	}
 	if _, err := time.LoadLocation(w.Zone); err != nil || w.Zone == "Local" {
 		return fmt.Errorf("%w: zone %q is no IANA time zone such as Europe/Berlin", ErrInvalid, cut(w.Zone, maxShown))
@@ -325,6 +311,26 @@ func (w *Watch) Validate() error {
 	return w.validateTriggers()
 }
 
+// validateTelling checks what says how often, and by which figures, it tells.
+func (w *Watch) validateTelling() error {
+	switch {
+	case w.Cooldown > maxCooldown || w.Rearm < 0 || w.Rearm > maxCooldown:
+		return fmt.Errorf("%w: a cooldown of %s and a rearm of %s: both are at most %s", ErrInvalid, w.Cooldown, w.Rearm, maxCooldown)
+	case w.MaxInterval != 0 && (w.MaxInterval < MinInterval || w.MaxInterval > MaxInterval):
+		return fmt.Errorf("%w: an interval of %s: look every %s to every %s", ErrInvalid, w.MaxInterval, MinInterval, MaxInterval)
+	case len(w.Group) > maxName:
+		return fmt.Errorf("%w: a group's name of %d bytes: the limit is %d", ErrInvalid, len(w.Group), maxName)
+	case len(w.Points) > maxPoints:
+		return fmt.Errorf("%w: %d kinds of points: the limit is %d", ErrInvalid, len(w.Points), maxPoints)
+	}
+	for _, p := range w.Points {
+		if p.Rate.IsNeg() || p.Rate.Cmp(p.Rate.One()) >= 0 || p.Rate.IsZero() == p.Amount.IsZero() || !p.Amount.IsZero() && !p.Amount.Positive() {
+			return fmt.Errorf("%w: points are a part of the price, from 0 to under 1 (0.01 is 1 %%), or an amount", ErrInvalid)
+		}
+	}
+	return nil
+}
+
 func (w *Watch) validateTriggers() error {
 	seen := map[string]bool{}
 	for _, t := range w.Triggers {
@@ -332,13 +338,8 @@ func (w *Watch) validateTriggers() error {
 			return fmt.Errorf("%w: trigger id %q is empty or used twice, or longer than %d bytes", ErrInvalid, cut(t.ID, maxShown), maxTriggerID)
 		}
 		seen[t.ID] = true
-		switch {
-		case !slices.Contains(Kinds(), t.Kind):
-			return fmt.Errorf("%w: there is no trigger %q", ErrInvalid, cut(string(t.Kind), maxShown))
-		case t.Kind == Below && t.Target.IsZero():
-			return fmt.Errorf("%w: a target price needs an amount and a currency, such as \"499.90 EUR\"", ErrInvalid)
-		case t.Kind == Below && !t.Target.Positive():
-			return fmt.Errorf("%w: the target %s is not above zero", ErrInvalid, t.Target)
+		if err := t.validate(); err != nil {
+			return err
 		}
 	}
 	return nil

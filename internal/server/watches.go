@@ -96,8 +96,8 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 			added.Entry.Last = &o
 		}
 	}
-	added.Warnings = warnings(&added.Entry.Watch, &o)
-	for _, f := range watch.Evaluate(&added.Entry.Watch, &o, added.Entry.States, nil, now).Findings {
+	added.Warnings = watch.Warnings(&added.Entry.Watch, &o, price.Money{})
+	for _, f := range added.Entry.Evaluate(&o, watch.Telling{}, now).Findings {
 		if f.News {
 			added.Holding = append(added.Holding, f.Trigger.String())
 		}
@@ -141,32 +141,6 @@ func CheckInterval(d time.Duration) error {
 		return nil
 	}
 	return fmt.Errorf("%w: an interval of %s: use %s to %d days", ErrInvalid, d, watch.MinInterval, watch.MaxInterval/(24*time.Hour))
-}
-
-// warnings says what an observation lacks for the watch's triggers to hold.
-func warnings(w *watch.Watch, o *Observation) []string {
-	var out []string
-	_, stockKnown := o.Availability.Orderable()
-	for _, t := range w.Triggers {
-		switch t.Kind {
-		case watch.Below:
-			switch {
-			case o.Price.IsZero():
-				out = append(out, "the page states no certain price: \""+t.String()+"\" cannot hold until it does")
-			case o.Price.Currency() != t.Target.Currency():
-				out = append(out, fmt.Sprintf("the page states its price in %s, the target is in %s: \"%s\" cannot hold; remove the watch and give the target in %s",
-					o.Price.Currency(), t.Target.Currency(), t, o.Price.Currency()))
-			}
-			if !stockKnown && !w.IgnoreStock {
-				out = append(out, "the page does not say whether it is in stock: \""+t.String()+"\" cannot hold until it does; remove the watch and add it again with --ignore-stock to be told by the price alone")
-			}
-		case watch.BackInStock:
-			if !stockKnown {
-				out = append(out, "the page does not say whether it is in stock: \""+t.String()+"\" cannot hold until it does")
-			}
-		}
-	}
-	return out
 }
 
 // FindWatch returns the watch with the id, or the only one whose id begins so.

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/lastlook/lastlook"
@@ -40,12 +38,12 @@ func (s *Server) Withheld(ctx context.Context, e *Entry) ([]Withheld, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range watch.Evaluate(&e.Watch, e.Last, e.States, told, now).Findings {
+		for _, f := range e.Evaluate(e.Last, told, now).Findings {
 			if f.Answer != watch.Holds || f.News {
 				continue
 			}
 			h := Withheld{Trigger: f.Trigger.ID, Channel: channel, Why: f.Why, Zone: e.Watch.Zone}
-			if t := told[f.Trigger.ID]; !e.Watch.SnoozedUntil.After(now) && !t.At.IsZero() {
+			if t := told.Triggers[f.Trigger.ID]; !e.Watch.SnoozedUntil.After(now) && !t.At.IsZero() {
 				h.ToldAt, h.Maybe = t.At, maybe[f.Trigger.ID]
 				if !t.Price.IsZero() {
 					h.Told = t.Price.String()
@@ -60,31 +58,26 @@ func (s *Server) Withheld(ctx context.Context, e *Entry) ([]Withheld, error) {
 	return out, nil
 }
 
-// toldThrough returns what was told of a watch's triggers through a channel,
-// and which of it only may have been: by the key's row, which the latest
-// notification carries.
-func (s *Server) toldThrough(ctx context.Context, w *watch.Watch, channel string) (told map[string]watch.Told, maybe map[string]bool, err error) {
+// toldThrough returns what was told of a watch through a channel, and of which
+// triggers that is not certain: by the key's row, which the latest notification
+// carries.
+func (s *Server) toldThrough(ctx context.Context, w *watch.Watch, channel string) (told watch.Telling, maybe map[string]bool, err error) {
 	key := watch.Key(w, channel)
 	recs, err := s.outbox.List(ctx, lastlook.Query{Topic: key.Topic, Subject: key.Subject, Recipient: key.Recipient, Channel: key.Channel, Limit: 1, Full: true})
 	if err != nil || len(recs) == 0 || recs[0].KeyRow == nil {
-		return nil, nil, err
+		return told, nil, err
 	}
-	told, maybe = map[string]watch.Told{}, map[string]bool{}
-	for i, b := range []json.RawMessage{recs[0].KeyRow.Baseline, recs[0].KeyRow.Maybe} {
-		if len(b) == 0 {
-			continue
-		}
-		var v watch.Value
-		if err := json.Unmarshal(b, &v); err != nil {
-			return nil, nil, fmt.Errorf("decode what was told: %w", err)
-		}
-		for id, t := range v.Told {
-			if t.Episode > told[id].Episode || i == 0 {
-				told[id], maybe[id] = t, i == 1
-			}
-		}
+	row := *recs[0].KeyRow
+	if told, err = watch.TellingOf(row); err != nil {
+		return told, nil, err
 	}
-	return told, maybe, nil
+	row.Maybe = nil
+	certain, err := watch.TellingOf(row)
+	maybe = map[string]bool{}
+	for id, t := range told.Triggers {
+		maybe[id] = t != certain.Triggers[id]
+	}
+	return told, maybe, err
 }
 
 // nextDay returns when the next day begins for a watch.
