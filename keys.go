@@ -1,13 +1,10 @@
 package lastlook
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -36,34 +33,6 @@ func digest(kind string, extra []byte, size int, parts ...string) string {
 	}
 	sum := sha256.Sum256(append(b, extra...))
 	return base64.RawURLEncoding.EncodeToString(sum[:size])
-}
-
-// Canonical returns JSON in one form per value: no insignificant space, object
-// members sorted by name, numbers as written. Two assertions are the same if
-// their canonical forms are.
-func Canonical(v json.RawMessage) (json.RawMessage, error) {
-	if !bytes.ContainsAny(v, "{ \t\r\n") {
-		if !json.Valid(v) {
-			return nil, fmt.Errorf("%w: not valid JSON", ErrInvalid)
-		}
-		return v, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(v))
-	dec.UseNumber()
-	var x any
-	if err := dec.Decode(&x); err != nil {
-		return nil, fmt.Errorf("%w: not valid JSON: %w", ErrInvalid, err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%w: more than one JSON value", ErrInvalid)
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(x); err != nil { // maps are encoded with sorted keys
-		return nil, fmt.Errorf("lastlook: canonical form: %w", err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
 func sortPrepared(p []Prepared) {

@@ -3,6 +3,7 @@ package lastlook
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 	"unicode/utf8"
 )
@@ -69,12 +70,86 @@ func cut(s string) string {
 	return s[:n] + "…"
 }
 
+// encodeStory writes a story as json.Marshal would: by hand, since every row
+// that ends writes one.
 func encodeStory(steps []Step) ([]byte, error) {
-	b, err := json.Marshal(steps)
-	if err != nil {
-		return nil, fmt.Errorf("lastlook: encode story: %w", err)
+	if steps == nil {
+		return []byte("null"), nil
 	}
-	return b, nil
+	b := make([]byte, 0, 32+256*len(steps))
+	b = append(b, '[')
+	for i := range steps {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = steps[i].append(b); err != nil {
+			return nil, fmt.Errorf("lastlook: encode story: %w", err)
+		}
+	}
+	return append(b, ']'), nil
+}
+
+// append appends the step as JSON.
+func (s *Step) append(b []byte) ([]byte, error) {
+	state, err := s.State.MarshalText()
+	if err != nil {
+		return nil, err
+	}
+	b, err = appendTime(append(b, `{"at":`...), s.At)
+	if err != nil {
+		return nil, err
+	}
+	b = appendText(append(b, `,"event":`...), string(s.Event))
+	b = appendText(append(b, `,"state":`...), string(state))
+	if s.Attempt != 0 {
+		b = strconv.AppendInt(append(b, `,"attempt":`...), int64(s.Attempt), 10)
+	}
+	if s.Reason != "" {
+		b = appendText(append(b, `,"reason":`...), string(s.Reason))
+	}
+	if !s.LookedAt.IsZero() {
+		if b, err = appendTime(append(b, `,"looked_at":`...), s.LookedAt); err != nil {
+			return nil, err
+		}
+	}
+	if s.Value != nil {
+		if !json.Valid(s.Value) {
+			return nil, fmt.Errorf("%w: the value of step %q is not valid JSON", ErrInvalid, s.Event)
+		}
+		b = append(append(b, `,"value":`...), s.Value...)
+	}
+	for _, f := range [...]struct{ name, text string }{{`,"error":`, s.Error}, {`,"answer":`, s.Answer}, {`,"by":`, s.By}} {
+		if f.text != "" {
+			b = appendText(append(b, f.name...), f.text)
+		}
+	}
+	if s.Skipped != 0 {
+		b = strconv.AppendInt(append(b, `,"skipped":`...), int64(s.Skipped), 10)
+	}
+	return append(b, '}'), nil
+}
+
+// appendTime appends a time as its MarshalJSON writes it.
+func appendTime(b []byte, t time.Time) ([]byte, error) {
+	if y := t.Year(); y < 0 || y > 9999 {
+		return nil, fmt.Errorf("year %d is outside of what a story can hold", y)
+	}
+	return append(t.AppendFormat(append(b, '"'), time.RFC3339Nano), '"'), nil
+}
+
+// appendText appends a text as a JSON string.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			quoted, err := json.Marshal(s)
+			if err != nil {
+				panic(err) // a string always encodes
+			}
+			return append(b, quoted...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
 }
 
 // StoryOf decodes a stored story and completes it with what the live row's
