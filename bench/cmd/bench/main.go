@@ -54,13 +54,14 @@ var parts = []part{
 	{name: "backlog", run: (*sqlitebench.Bench).Backlog},
 	{name: "memory", run: (*sqlitebench.Bench).Memory},
 	{name: "engine", run: (*sqlitebench.Bench).Engine, asked: true}, // to be profiled
+	{name: "peers", run: (*sqlitebench.Bench).Peers, asked: true},   // make bench-peers does it whole
 }
 
 func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
-	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone)")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite)")
 	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
 	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
 	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
