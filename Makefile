@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test cover mutants scripts crash-quick bench-quick
+CI_TARGETS := deps lint generate-check test test-browser cover mutants scripts crash-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -33,16 +33,22 @@ build: ## Build every module.
 	@for m in $(MODULES); do go -C $$m build ./... || exit 1; done
 
 # ARGS go to go test: make test ARGS='-run TestStates -v'. Only a whole run
-# writes the coverage profile.
+# writes the coverage profile. What needs a server or a browser of its own is
+# skipped here, and run by a target of its own.
+ELSEWHERE := -elsewhere '$(filter test-%,$(CI_TARGETS))'
 .PHONY: test
 test: $(GATE) ## Run all tests, with the race detector; list what was skipped and why.
 	@mkdir -p $(dir $(PROFILE))
 ifdef ARGS
-	@$(GATE) test $(MODULES) -- $(ARGS)
+	@$(GATE) test $(ELSEWHERE) $(MODULES) -- $(ARGS)
 else
 	@rm -f $(PROFILE)
-	@$(GATE) test -cover $(PROFILE) $(MODULES)
+	@$(GATE) test $(ELSEWHERE) -cover $(PROFILE) $(MODULES)
 endif
+
+.PHONY: test-browser
+test-browser: $(GATE) ## Run the tests that need real browsers, Firefox ESR and Chromium. ARGS as above.
+	@LASTLOOK_TEST_BROWSER=1 $(GATE) test internal/browsertest -- -count=1 $(ARGS)
 
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.

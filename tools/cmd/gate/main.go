@@ -13,7 +13,8 @@ import (
 )
 
 const usage = `usage:
-  gate test [-cover FILE] DIR... [-- go test flags]   run the tests of these modules; the first with -race
+  gate test [-cover FILE] [-elsewhere TARGETS] DIR... [-- go test flags]
+                                                      run the tests of these modules; the first with -race
   gate cover FILE                                     print coverage per package and hold it to its floors
   gate generate DIR...                                run go generate and fail if that changes a file
   gate vuln -tool FILE -db DIR -accepted FILE DIR...  run govulncheck on these modules`

@@ -69,6 +69,14 @@ func TestSummary(t *testing.T) {
 func TestFinish(t *testing.T) {
 	passing := summary{passed: 3}
 	skipping := summary{passed: 3, skipped: 1, skips: map[string][]testID{"why": {{"p", "T"}}}}
+	elsewhere := func(whys ...string) summary {
+		s := summary{passed: 3, skips: map[string][]testID{}, elsewhere: []string{"test-browser", "test-postgres"}}
+		for _, why := range whys {
+			s.skipped++
+			s.skips[why] = []testID{{"p", "T"}}
+		}
+		return s
+	}
 	tests := []struct {
 		name   string
 		sum    summary
@@ -79,6 +87,10 @@ func TestFinish(t *testing.T) {
 		{"passed", passing, "", true, true},
 		{"skipped at home", skipping, "", false, true},
 		{"skipped in CI", skipping, "", true, false},
+		{"run elsewhere", elsewhere("make test-browser: needs a browser", "make test-postgres: needs a server"), "", true, true},
+		{"run elsewhere, but for one", elsewhere("make test-browser: needs a browser", "no browser: install one"), "", true, false},
+		{"run by a target that CI does not run", elsewhere("make test-moon: needs a rocket"), "", true, false},
+		{"a target without a reason", elsewhere("make test-browser"), "", true, false},
 		{"no race at home", passing, "no C compiler", false, true},
 		{"no race in CI", passing, "no C compiler", true, false},
 		{"failed", summary{passed: 1, failed: 1}, "", false, false},

@@ -24,6 +24,7 @@ const unwatched = "-gcflags=modernc.org/sqlite/lib=-race=false"
 func runTest(ctx context.Context, args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("gate test", flag.ContinueOnError)
 	profile := fs.String("cover", "", "write the first module's coverage to `FILE`")
+	elsewhere := fs.String("elsewhere", "", "`TARGETS` of make that run, also in CI, what is skipped here for them")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -38,6 +39,7 @@ func runTest(ctx context.Context, args []string, out io.Writer) error {
 	began := time.Now()
 	noRace := whyNoRace(ctx)
 	sum := newSummary(out)
+	sum.elsewhere = strings.Fields(*elsewhere)
 	for i, dir := range dirs {
 		// lint has vetted already.
 		flags := []string{"test", "-json", "-vet=off"}
