@@ -140,7 +140,7 @@ func (d *Dispatcher) deliverOne(ctx context.Context, s *shipment, k laneKey, p *
 	receipt, err := d.callSafely(s.ctx, d.cfg.Channels[r.Key.Channel], Delivery{
 		ID: r.ID, Key: r.Key, Message: p.message, Value: slices.Clone(r.Assertion.Value),
 		DeliveryKey: DeliveryKey(r.Key, r.Assertion.Seq), ReplaceKey: ReplaceKey(r.Key),
-		Attempt: r.Attempt, LookedAt: r.Assertion.LookedAt, ExpiresAt: r.ExpiresAt, Trace: r.Trace,
+		Priority: r.Lane.Priority, Attempt: r.Attempt, LookedAt: r.Assertion.LookedAt, ExpiresAt: r.ExpiresAt, Trace: r.Trace,
 	})
 	end := d.now()
 	d.lanes.answered(k, end.Sub(begin), err == nil)

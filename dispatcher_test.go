@@ -155,6 +155,24 @@ func TestTellsWhatIsTrueNow(t *testing.T) {
 	})
 }
 
+// TestChannelsLearnThePriority: a push is as urgent as its row.
+func TestChannelsLearnThePriority(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.world.Set("a", 470)
+		it, err := r.topic.Item(lastlook.Target{Subject: "a", Recipient: "ann", Channel: "push"}, 498)
+		if err != nil {
+			t.Fatal(err)
+		}
+		it.Priority = lastlook.PriorityHigh
+		r.enqueueItems(t, it)
+		r.tick(t)
+		if ds := r.channel.Deliveries(); len(ds) != 1 || ds[0].Priority != lastlook.PriorityHigh {
+			t.Errorf("delivered %+v", ds)
+		}
+	})
+}
+
 func TestCouldNotLookRetriesAndLooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

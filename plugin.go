@@ -26,6 +26,8 @@ type Delivery struct {
 	DeliveryKey string
 	// ReplaceKey names what this message takes the place of.
 	ReplaceKey string
+	// Priority is the row's: how urgent the detector found it.
+	Priority Priority
 	// Attempt counts from 1.
 	Attempt   int
 	LookedAt  time.Time

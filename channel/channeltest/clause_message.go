@@ -121,15 +121,23 @@ func hostileRequests(f *fixture) {
 // request checks what holds for every request.
 func (f *fixture) request(r *http.Request, body []byte, of string) {
 	f.Helper()
+	text, isJSON := body, strings.Contains(r.Header.Get("Content-Type"), "json")
+	if f.h.Open != nil {
+		var err error
+		if text, err = f.h.Open(body); err != nil {
+			f.Errorf("%s: the body cannot be opened: %v", of, err)
+		}
+		isJSON = true
+	}
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		f.Errorf("%s: sent with %s, which may be repeated on the way", of, r.Method)
 	case r.Header.Get("X-Injected") != "":
 		f.Errorf("%s: a header was injected", of)
-	case !utf8.Valid(body):
-		f.Errorf("%s: the body is not valid UTF-8: %.100q", of, body)
-	case strings.Contains(r.Header.Get("Content-Type"), "json") && !json.Valid(body):
-		f.Errorf("%s: the body is not valid JSON: %.100q", of, body)
+	case !utf8.Valid(text):
+		f.Errorf("%s: the body is not valid UTF-8: %.100q", of, text)
+	case isJSON && !json.Valid(text):
+		f.Errorf("%s: the body is not valid JSON: %.100q", of, text)
 	case r.ContentLength != int64(len(body)):
 		f.Errorf("%s: no Content-Length: some services refuse that", of)
 	case !strings.Contains(r.UserAgent(), "lastlook"):

@@ -82,6 +82,9 @@ type Harness struct {
 	// Inspect, if not nil, looks at each request that the channel sends in
 	// the clauses about messages. It is called concurrently.
 	Inspect func(tb TB, r *http.Request, body []byte)
+	// Open, if not nil, reads a body that is not text on the wire, such as an
+	// encrypted one: what it returns must be the JSON that the receiver gets.
+	Open func(body []byte) ([]byte, error)
 }
 
 // Clause is one promise of a channel, and the scenario that checks it.
