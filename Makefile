@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test test-browser cover mutants scripts crash-quick bench-quick
+CI_TARGETS := deps lint generate-check test test-browser test-postgres cover mutants scripts crash-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -49,6 +49,13 @@ endif
 .PHONY: test-browser
 test-browser: $(GATE) ## Run the tests that need real browsers, Firefox ESR and Chromium. ARGS as above.
 	@LASTLOOK_TEST_BROWSER=1 $(GATE) test internal/browsertest -- -count=1 $(ARGS)
+
+# Tests that need a server skip themselves elsewhere, naming this target. LASTLOOK_TEST_POSTGRES may be
+# the address of a server that runs already, as a URL.
+.PHONY: test-postgres
+test-postgres: export LASTLOOK_TEST_POSTGRES ?= start
+test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that it starts in a temporary folder.
+	@$(GATE) test store/postgres internal/pgtest -- -count=1 $(ARGS)
 
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.

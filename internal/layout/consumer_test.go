@@ -13,7 +13,7 @@ import (
 // nothing in its go.mod but the library, the driver of the store that it chose,
 // and what that driver needs by its own word.
 func TestConsumer(t *testing.T) {
-	const driver = "modernc.org/sqlite"
+	const driver, pgx = "modernc.org/sqlite", "github.com/jackc/pgx/v5"
 	tests := []struct {
 		name    string
 		imports []string
@@ -22,6 +22,7 @@ func TestConsumer(t *testing.T) {
 		{"root", []string{modulePath}, ""},
 		{"root and its test helpers", []string{modulePath, modulePath + "/lastlooktest"}, ""},
 		{"root and SQLite", []string{modulePath, modulePath + "/store/sqlite"}, driver},
+		{"root and PostgreSQL", []string{modulePath, modulePath + "/store/postgres"}, pgx},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
