@@ -53,7 +53,9 @@ func newPool(t testing.TB, dsn string, mode pgx.QueryExecMode) *pgxpool.Pool {
 func harness(pool *pgxpool.Pool) storetest.Harness {
 	free := &schemas{pool: pool}
 	return storetest.Harness{
-		Open:   func(tb storetest.TB) lastlook.Store { return openStore(tb, pool, postgres.Config{Schema: free.take(tb)}) },
+		Open: func(tb storetest.TB) lastlook.Store {
+			return openStore(tb, pool, postgres.Config{Schema: free.take(tb)})
+		},
 		Reopen: reopenStore,
 		Orphan: orphanMark,
 		OpenSQL: func(tb storetest.TB, rewrite func(name, text string) string) lastlook.Store {
