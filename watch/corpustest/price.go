@@ -34,5 +34,10 @@ func FromReading(r price.Reading) Answer {
 			a.Currency, a.CurrencyAmbiguous = c.Amount.Currency, c.Amount.CurrencyAmbiguous
 		}
 	}
+	if c, ok := r.First(price.KindMultibuy); ok && a.UnitPrice == "" {
+		if each, err := c.Amount.Number.Quo(c.Quantity.Number); err == nil {
+			a.UnitPrice, a.Unit = each.String(), c.Quantity.Unit
+		}
+	}
 	return a
 }

@@ -12,6 +12,7 @@ func (r *reader) takeBare() {
 	if len(r.text) > maxBare || !r.onlyKnown() {
 		return
 	}
+	code, ambiguous := r.loneSign()
 	percents := r.anchors
 	r.anchors = nil
 	for i := range r.toks {
@@ -23,20 +24,40 @@ func (r *reader) takeBare() {
 			continue
 		}
 		if r.toks[i].kind == tokNumber && r.bare(i) {
-			if a := (anchor{num: i, first: i, last: i, code: r.view.watch}); r.bareValue(&a) {
+			if a := (anchor{num: i, first: i, last: i, code: code, ambiguous: ambiguous}); r.bareValue(&a) {
 				r.anchors = append(r.anchors, a)
 			}
 		}
 	}
 }
 
+// loneSign returns the currency that stands apart from the numbers, "Price (USD):
+// 1,299.00", or else the watch's.
+func (r *reader) loneSign() (code string, ambiguous bool) {
+	found := false
+	for i := range r.toks {
+		t := &r.toks[i]
+		if t.kind != tokSign || t.sign == 0 {
+			continue
+		}
+		c, open := r.view.resolve(&r.sg.list[t.sign])
+		if open || found && c != code {
+			return "", true
+		}
+		code, found = c, true
+	}
+	if !found {
+		code = r.view.watch
+	}
+	return code, false
+}
+
 func (r *reader) bareValue(a *anchor) bool {
-	scale := 0
 	if r.scaled(a.num + 1) {
-		scale = r.toks[a.num+1].e.scale
+		a.scale = r.toks[a.num+1].e.scale
 		a.last++
 	}
-	if !r.readValue(a, scale, false) {
+	if !r.readValue(a, false) {
 		return false
 	}
 	r.sawNegative(a)

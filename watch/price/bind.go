@@ -16,11 +16,23 @@ type gap struct {
 	openL, closeR bool
 }
 
-// limits on how far from its amount a word may stand, in unknown words.
-const (
-	reach     = 3
-	reachNear = 0
-)
+// reach is how far from its amount what is said of instalments may stand, in
+// unknown words.
+const reach = 3
+
+// reach returns how far from its amount a word may stand, in unknown words. Most
+// stand next to it: "Original: $20", and not "Original toner cartridge $20".
+func (e *entry) reach() int {
+	switch {
+	case e.means&near != 0:
+		return 0
+	case e.means&mInstall != 0:
+		return reach
+	case e.means&mMember != 0, e.words > 1:
+		return 2
+	}
+	return 0
+}
 
 // bind tells each amount what the words around say of it. Each token is looked at
 // a fixed number of times.
@@ -110,11 +122,11 @@ func (r *reader) bindWord(g *gap, i int, t *token) {
 
 // side returns the amount that a word of a gap is about, nil if it is none's.
 func (r *reader) side(g *gap, i int, m means) *anchor {
-	dist := reach
-	if m&near != 0 {
-		dist = reachNear
-	}
+	dist := r.toks[i].e.reach()
 	left := m&after != 0 && g.l != nil && !g.stopL && g.distL <= dist
+	if m&mPoints != 0 {
+		left = left && i == g.lo
+	}
 	right := m&before != 0 && g.r != nil && !g.stopR && g.distR <= dist
 	switch {
 	case left && right && r.prefersRight(g, i, m):
@@ -248,7 +260,7 @@ func (r *reader) freeShipAt(g *gap, i int) int {
 func (r *reader) bindShipping(g *gap, i int, t *token) {
 	if end := r.freeShipAt(g, i); end > 0 {
 		if g.l != nil && !g.stopL && !g.lineL && (g.l.said&(mOver|mOrder|mUpTo) != 0 || g.l.said&mFrom != 0 && r.near(g.lo, i) ||
-			r.tok(g.lo).rune('+') && !r.tok(g.lo).gap || r.has(mOrder|mOver, g.lo, i)) {
+			r.tok(g.lo).rune('+') && !r.tok(g.lo).gap || r.condition(g.lo, i)) {
 			g.l.say(mShip)
 		}
 		if g.r != nil && !g.stopR && (r.has(mOver|mOrder|mFrom, end+1, g.hi) || r.tok(g.r.last+1).is(mOrder) || r.tok(g.r.last+1).rune('+')) {
@@ -284,10 +296,22 @@ func (r *reader) labels(g *gap, i int, out bool) bool {
 	return r.tok(g.hi-1).rune(':') && g.distR <= reach
 }
 
+// condition reports whether words that follow a minimum stand in a few tokens:
+// "$35 orders".
+func (r *reader) condition(lo, hi int) bool {
+	for i := lo; i < min(hi, lo+4) && r.toks[i].kind != tokNumber; i++ {
+		if t := &r.toks[i]; t.is(mOrder|mOver) && t.is(after) {
+			return true
+		}
+	}
+	return false
+}
+
 // near reports whether only known words stand between two tokens.
 func (r *reader) near(lo, hi int) bool {
+	const most = 8
 	for i := lo; i < hi; i++ {
-		if t := &r.toks[i]; t.kind == tokBreak || t.kind == tokWord && t.e == nil || t.rune('+') || t.rune(',') {
+		if t := &r.toks[i]; i == lo+most || t.kind == tokBreak || t.kind == tokWord && t.e == nil || t.rune('+') || t.rune(',') {
 			return false
 		}
 	}

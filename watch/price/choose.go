@@ -90,30 +90,57 @@ func (c *choice) doubtful(index int) bool {
 // the one of now from those of before, the gross from the net one, the one in the
 // watch's currency from its conversions.
 func (r *reader) settle() {
+	defer r.settleUsual()
 	var buf [maxSettled]*anchor
-	plain := buf[:0]
-	now := false
+	all := buf[:0]
 	for i := range r.anchors {
 		a := &r.anchors[i]
-		if a.percent || a.highEnd || a.negative || a.kind != KindPrice || a.said&(mUsual|mTotal|mClub) != 0 {
+		if !a.shown() || a.kind != KindPrice {
 			continue
 		}
-		if len(plain) == maxSettled {
+		if len(all) == maxSettled {
 			return // a page of prices: nobody can tell
 		}
-		plain = append(plain, a)
-		now = now || a.said&mNow != 0
+		all = append(all, a)
+	}
+	if len(all) < 2 {
+		return
+	}
+	settleTaxes(all)
+	now := false
+	plain := all[:0]
+	for _, a := range all {
+		if a.kind == KindPrice && a.said&(mUsual|mTotal|mClub) == 0 {
+			plain = append(plain, a)
+			now = now || a.said&mNow != 0
+		}
 	}
 	if len(plain) < 2 {
 		return
 	}
 	settleCurrencies(plain, r.view.watch)
-	settleTaxes(plain)
 	if now {
 		settleNow(plain)
 		return
 	}
 	r.settleSavings(plain)
+}
+
+// settleUsual makes list prices of usual ones that a lower price stands beside.
+func (r *reader) settleUsual() {
+	var lowest *anchor
+	for i := range r.anchors {
+		a := &r.anchors[i]
+		if rank := rankOf(a); a.shown() && rank >= 0 && rank < rankUsual && (lowest == nil || a.value.Cmp(lowest.value) < 0) {
+			lowest = a
+		}
+	}
+	for i := range r.anchors {
+		a := &r.anchors[i]
+		if lowest != nil && a.shown() && rankOf(a) == rankUsual && a.code == lowest.code && a.value.Cmp(lowest.value) > 0 {
+			a.kind = KindList
+		}
+	}
 }
 
 // maxSettled is how many plain prices are compared with each other.

@@ -7,15 +7,21 @@ func (r *reader) classify() {
 	r.ranges()
 	for i := range r.anchors {
 		a := &r.anchors[i]
-		if a.percent || a.highEnd {
+		if a.percent || a.highEnd || a.kind == KindPoints {
 			continue
 		}
 		if a.unit != nil && !a.unit.period && a.said&mInstall == 0 {
-			if d, doubtful, ok := readNumber(r.numberText(a.num), r.view.convention(a.code, true)); ok && a.cents == 0 && a.doubtful {
-				a.value, a.doubtful = d, doubtful
+			if a.cents == 0 {
+				r.readValue(a, a.unit.metered())
 			}
 		}
 		a.kind = r.kindOf(i, a)
+		if a.kind == KindTax && i > 0 && r.anchors[i-1].tax == "" {
+			r.anchors[i-1].tax = TaxExcluded
+			if r.tok(a.first - 1).is(mIn) {
+				r.anchors[i-1].tax = TaxIncluded
+			}
+		}
 		if a.negative && a.kind != KindSaving {
 			r.negative = true
 		}
@@ -53,7 +59,7 @@ func (r *reader) kindOf(i int, a *anchor) Kind {
 		return KindList
 	case said&mUpTo != 0 || said&mOver != 0 && said&mOrder != 0:
 		return KindLimit
-	case a.high > 0:
+	case a.high != nil:
 		return KindRange
 	case said&mFrom != 0:
 		return KindFrom

@@ -12,7 +12,7 @@ func (r *reader) decide() Reading {
 	r.settle()
 	n := 0
 	for i := range r.anchors {
-		if a := &r.anchors[i]; !a.percent && !a.highEnd && !a.negative {
+		if a := &r.anchors[i]; a.shown() {
 			n++
 		}
 	}
@@ -22,7 +22,7 @@ func (r *reader) decide() Reading {
 	var pick choice
 	for i := range r.anchors {
 		a := &r.anchors[i]
-		if a.percent || a.highEnd || a.negative {
+		if !a.shown() {
 			continue
 		}
 		pick.see(a, len(out.Candidates))
@@ -44,6 +44,11 @@ func (r *reader) decide() Reading {
 	return out
 }
 
+// shown reports whether an anchor is a candidate.
+func (a *anchor) shown() bool {
+	return !a.percent && !a.highEnd && (!a.negative || a.kind == KindSaving)
+}
+
 // candidate makes the candidate of an anchor.
 func (r *reader) candidate(i int) Candidate {
 	a := &r.anchors[i]
@@ -52,17 +57,12 @@ func (r *reader) candidate(i int) Candidate {
 		Start: r.toks[a.first].start, End: r.toks[a.last].end,
 	}
 	last := a.last
-	if a.high > 0 {
-		h := &r.anchors[a.high]
-		c.High = &Amount{h.value, h.code, h.ambiguous}
-		if h.code == "" && !h.ambiguous {
-			c.High.Currency = a.code
+	if c.High = a.high; c.High != nil {
+		c.Amount.CurrencyAmbiguous = a.ambiguous && a.code == ""
+		if i+1 < len(r.anchors) && r.anchors[i+1].highEnd {
+			last = r.anchors[i+1].last
+			c.End = r.toks[last].end
 		}
-		if a.code == "" && !a.ambiguous {
-			c.Amount.Currency = h.code
-		}
-		last = h.last
-		c.End = r.toks[h.last].end
 	}
 	switch {
 	case a.kind == KindUnit && a.unit != nil:
@@ -114,6 +114,11 @@ func (r *reader) quantity() (q Quantity) {
 		case !ok:
 		case next.kind == tokWord && next.e != nil && next.e.unit != nil && !next.e.unit.period && !r.gluedBefore(i):
 			u := next.e.unit
+			if t := r.tok(i - 1); t.rune('×') || t.is(mTimes) { // 6 x 0,5 l
+				if times, ok := r.counted(i - 2); ok {
+					n, _ = n.Mul(times)
+				}
+			}
 			all, err := n.Quo(decimal.MustNew(u.parts, 0))
 			if err == nil {
 				q = Quantity{all, u.per}

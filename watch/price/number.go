@@ -1,6 +1,7 @@
 package price
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -68,7 +69,7 @@ func readMyriads(head, tail string, zeros int, c convention) (d decimal.Decimal,
 	if tail == "" {
 		return d, doubtful, true
 	}
-	rest, _, ok := readNumber(tail, c)
+	rest, _, ok := readNumber(strings.TrimLeft(tail, " \u00a0\u3000"), c)
 	if !ok {
 		return d, false, false
 	}
@@ -173,7 +174,7 @@ func (w *written) lone(c convention) (places int, doubtful, ok bool) {
 		if sep == '.' || c.point == ',' {
 			return 3, false, true
 		}
-		return 0, false, true
+		return 0, c.point == 0, true
 	case c.point == sep && c.unit:
 		return 3, false, true // 1,459 €/l
 	case c.point == sep && c.native:

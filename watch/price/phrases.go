@@ -15,8 +15,7 @@ var phrases = []phrase{
 	{means: mOf, text: "of|de|di|d'|à|a|je|zu|zu je|von|per|mal|por|da|po|по|of only|à raison de|på|á|eur|each of|ratenzahlung"},
 	{means: mTimes, text: "x|х|mal|fois|veces|vezes|volte|keer|krát|razy|回|次"},
 	{means: mFor | near, text: "for|für|fuer|pour|por|per|voor|för|for kun|za|за|на|a|點|点で|個で|本で|枚で|袋で|箱で|セットで|개에|件|for just|for only"},
-	{means: mPack, text: "pack of|set of|box of|case of|lot of|pack|packs|packung|er pack|er-pack|er|lot de|set di|confezione da|pack de|paquete de|caja de|conjunto de|set van|zestaw|balení|sada|" +
-		"in|stück im|x"},
+	{means: mPack, text: "pack of|set of|box of|case of|lot of|pack|packs|packung|er pack|er-pack|er|lot de|set di|confezione da|pack de|paquete de|caja de|conjunto de|set van|zestaw|balení|sada"},
 	{means: mScale, scale: 3, text: "k|tis|tys|тыс|тис|ribu|rb|nghìn|ngàn|bin|tsd|tausend|thousand|mil|천|千|พัน"},
 	{means: mScale, scale: 5, text: "lakh|lakhs|lac|लाख"},
 	{means: mScale, scale: 6, text: "mio|million|millions|millionen|mln|млн|juta|jt|triệu|tr|milyon|millones|milhões|milioni|miljoen|百万|ล้าน"},
@@ -36,19 +35,19 @@ var phrases = []phrase{
 		"ahora|precio oferta|precio de oferta|oferta|precio actual|precio rebajado|precio especial|precio final|hoy|solo|por solo|sólo|nuestro precio|" +
 		"ora|prezzo scontato|prezzo speciale|prezzo attuale|offerta|adesso|in offerta|solo|a soli|prezzo finale|" +
 		"à vista|no pix|por apenas|por|apenas|preço promocional|preço atual|oferta|agora|preço à vista|no boleto|" +
-		"nu|nu voor|nu slechts|slechts|aanbiedingsprijs|actieprijs|onze prijs|huidige prijs|sale|actie|alleen|" +
+		"nu|nu voor|voor|nu slechts|slechts|aanbiedingsprijs|actieprijs|onze prijs|huidige prijs|sale|actie|alleen|" +
 		"kampanjpris|reapris|rea|endast|vårt pris|nuvarande pris|extrapris|nedsatt pris|nu kun|kun|tilbudspris|tilbud|nuværende pris|nå|nå kun|kampanje|kampanjepris|vår pris|" +
 		"nyt|tarjoushinta|tarjous|vain|nykyinen hinta|teraz|tylko|cena promocyjna|promocja|aktualna cena|nasza cena|cena po obniżce|" +
 		"nyní|nyní jen|jen|pouze|akční cena|akce|naše cena|cena po slevě|teraz len|len|akciová cena|most|most csak|csak|akciós ár|akció|" +
 		"acum|doar|preț redus|preț promoțional|numai|pret nou|сейчас|цена со скидкой|новая цена|акция|цена по акции|всего|только|зараз|нова ціна|акційна ціна|лише|сега|само|нова цена|" +
 		"şimdi|indirimli fiyat|sadece|kampanyalı fiyat|indirimli|τώρα|μόνο|νέα τιμή|τιμή προσφοράς|giá khuyến mãi|giá bán|giá mới|chỉ còn|chỉ|còn|harga promo|harga diskon|sekarang|hanya|" +
 		"الآن|السعر الحالي|سعر العرض|فقط|بعد الخصم|עכשיו|מחיר מבצע|רק|במבצע|अब|केवल|मात्र|اکنون|" +
-		"セール価格|特別価格|特価|販売価格|今なら|現在価格|今だけ|値下げ価格|価格|现价|現價|促销价|活动价|到手价|特价|特價|售價|售价|優惠價|秒杀价|限时价|할인가|판매가|최종가|특가|혜택가|세일가|지금|" +
+		"セール価格|特別価格|特価|販売価格|今なら|現在価格|今だけ|値下げ価格|価格|现价|現價|促销价|活动价|特价|特價|售價|售价|優惠價|秒杀价|限时价|할인가|판매가|최종가|특가|혜택가|세일가|지금|" +
 		"ราคาพิเศษ|ราคาขาย|ลดเหลือ|เหลือ|เพียง|แค่"},
 	{means: mNow | after | near, text: "à vista|no pix|no boleto|à vista no pix|comptant|sofort-kaufen|cash price|ポッキリ|en efectivo"},
 	{means: mFiller | mShort, text: "ca|nr|no|art|inkl|incl|zzgl|exkl|excl|inc|ex|st|stk|ord|rek|vejl|veil|kpl|mwst|ust|approx|p|pr|unverb|empf|tax"},
 	{means: mFiller, text: "price|prices|preis|preise|stückpreis|einzelpreis|prix|precio|precios|prezzo|preço|prijs|pris|priset|prisen|hinta|cena|ceny|ár|ára|preț|preţ|pret|цена|цены|ціна|fiyat|fiyatı|τιμή|価格|价格|價格|價錢|가격|" +
-		"giá|harga|ราคา|السعر|سعر|מחיר|कीमत|मूल्य|قیمت|the|your|our|unser|unsere|notre|nuestro|price is|is|a|an|le|la|les|der|die|das|el|il|lo|de|het|online|onlinepreis|online price|web price|internet|internetpreis|" +
+		"giá|harga|ราคา|السعر|سعر|מחיר|कीमत|मूल्य|قیمت|the|your|i|gli|los|las|os|as|um|uma|den|det|ett|our|unser|unsere|notre|nuestro|price is|is|a|an|le|la|les|der|die|das|el|il|lo|de|het|online|onlinepreis|online price|web price|internet|internetpreis|" +
 		"store|amount|betrag|value|wert|cost|costs|kosten|kostet|item|products|für|for|to|in|en|at|with|mit|con|com|avec|med|og|och|y|e|et|und|and|or|oder|ou|o|eller|lub|nebo|vagy|sau|или|или|veya|ή|また|は|の|と|で|が|を|" +
 		"download|app|play|get|it|here|plan|tier|forever|entry|admission|ticket|tickets|today|per|label|sum|ab sofort|was kostet|was ist|of|von|set|neu|new|price new|per person"},
 }

@@ -17,15 +17,17 @@ type anchor struct {
 	negative    bool
 	doubtful    bool // it can be read in another way
 	value       decimal.Decimal
+	scale       int     // zeros that a word after the number adds
+	hundredths  bool    // the currency's sign is for hundredths
+	high        *Amount // the upper end of a range
 
 	said    means // what the words around say of it
 	tax     Tax
 	kind    Kind
 	unit    *unit
 	count   decimal.Decimal // of the unit, or of things
-	high    int             // the anchor of the upper end of a range, 0 if it is none
-	highEnd bool
-	inside  bool // it stands in parentheses
+	highEnd bool            // it is the upper end of the range before it
+	inside  bool            // it stands in parentheses
 }
 
 // reader reads one text.
@@ -102,7 +104,7 @@ func (r *reader) pair() {
 			if r.tok(a.last+1).is(mTaxWord) || r.tok(a.first-1).is(mTaxWord) {
 				continue // a rate of tax
 			}
-		case r.money(&a):
+		case r.money(&a), r.points(&a):
 		default:
 			continue
 		}
@@ -128,6 +130,30 @@ func (r *reader) percent(a *anchor) bool {
 	return ok
 }
 
+// points takes a number that counts points: "19ポイント", "Punkte: 19".
+func (r *reader) points(a *anchor) bool {
+	if r.gluedBefore(a.num) {
+		return false
+	}
+	label := a.num - 1
+	if r.tok(label).rune(':') {
+		label--
+	}
+	labelled := r.tok(label).is(mPoints) && r.free2(label) && !r.tok(a.num+1).is(mUnit)
+	switch {
+	case r.tok(a.num + 1).is(mPoints):
+		a.last++
+	case !labelled:
+		return false
+	}
+	if labelled {
+		a.first = label
+	}
+	d, _, ok := readNumber(r.numberText(a.num), convention{digits: 0, point: r.view.point, group: r.view.group})
+	a.value, a.kind = d, KindPoints
+	return ok
+}
+
 // free2 reports whether a token belongs to no anchor yet.
 func (r *reader) free2(i int) bool {
 	n := len(r.anchors)
@@ -140,9 +166,8 @@ func (r *reader) numberText(i int) string { return r.text[r.toks[i].start:r.toks
 func (r *reader) money(a *anchor) bool {
 	i := a.num
 	pre, post := r.prefix(i), -1
-	scale := 0
 	if r.scaled(i + 1) {
-		scale = r.toks[i+1].e.scale
+		a.scale = r.toks[i+1].e.scale
 		a.last = i + 1
 	}
 	if t := r.tok(a.last + 1); t.kind == tokSign && t.sign == 0 {
@@ -174,28 +199,30 @@ func (r *reader) money(a *anchor) bool {
 		s = &r.sg.list[0]
 	}
 	a.signed = true
-	a.code, a.ambiguous, _ = r.view.resolve(s)
-	if !r.readCents(a, s) && !r.readValue(a, scale, s.cents) {
+	a.code, a.ambiguous = r.view.resolve(s)
+	a.hundredths = s.cents
+	if !r.readCents(a, s) && !r.readValue(a, false) {
 		return false
 	}
 	r.sawNegative(a)
 	return true
 }
 
-// readValue reads the number of an amount whose currency is known.
-func (r *reader) readValue(a *anchor, scale int, cents bool) bool {
-	d, doubtful, ok := readNumber(r.numberText(a.num), r.view.convention(a.code, false))
+// readValue reads the number of an amount whose currency is known; unit says that
+// it is a price for a unit.
+func (r *reader) readValue(a *anchor, unit bool) bool {
+	d, doubtful, ok := readNumber(r.numberText(a.num), r.view.convention(a.code, unit))
 	if !ok {
 		return false
 	}
-	if scale > 0 {
+	if a.scale > 0 {
 		var err error
-		if d, err = d.Mul(decimal.MustNew(pow10(scale), 0)); err != nil {
+		if d, err = d.Mul(decimal.MustNew(pow10(a.scale), 0)); err != nil {
 			return false
 		}
 		d = d.Trim(0)
 	}
-	if cents {
+	if a.hundredths {
 		if d.IsInt() && d.Scale() == 0 && d.Coef() < 100 {
 			d = decimal.MustNew(int64(d.Coef()), 2)
 		} else {
@@ -267,6 +294,8 @@ func (r *reader) suffix(a *anchor, prefixed bool) int {
 		return -1
 	case own.kind == tokSign && own.sign != 0:
 		return j
+	case !r.looksPriced(a.num) && r.looksPriced(j+1): // EOS 5 € 1.299
+		return -1
 	case r.sg.list[t.sign].first:
 		return -1
 	}
@@ -291,8 +320,8 @@ func (r *reader) takeSign(i, number int) *sign {
 	t := &r.toks[i]
 	s := &r.sg.list[t.sign]
 	if s.need || s.shy {
-		code, _, ok := r.view.resolve(s)
-		if !ok || s.shy && !r.view.names(code) && !r.looksPriced(number) {
+		code, _ := r.view.resolve(s)
+		if (s.need && code == "" || s.shy && !r.view.names(code) && !r.looksPriced(number)) && (s.cents || !r.lonely()) {
 			t.kind = tokWord
 			t.e, _ = r.lookup(t.end, t.start)
 			return nil
@@ -302,6 +331,12 @@ func (r *reader) takeSign(i, number int) *sign {
 		return nil // 6 Ft of cable
 	}
 	return s
+}
+
+// lonely reports whether nothing but numbers, currencies and words about prices
+// stands in a short text, so that what may be a currency is one.
+func (r *reader) lonely() bool {
+	return len(r.text) <= maxBare && r.onlyKnown()
 }
 
 // looksPriced reports whether a number is written as prices are.
@@ -366,6 +401,8 @@ func (r *reader) readCents(a *anchor, s *sign) bool {
 		k = a.last + 1
 	case a.first < a.num && a.last == a.num && s.first && r.tok(a.num+1).gap && r.centsAt(a, a.num):
 		k = a.num + 1
+	case a.first < a.num && a.last == a.num && s.first && r.tok(a.num+1).line() && r.centsAt(a, a.num+1):
+		k = a.num + 2
 	default:
 		return false
 	}

@@ -35,6 +35,9 @@ func (t *token) is(m means) bool { return t.e != nil && t.e.means&m != 0 }
 
 func (t *token) rune(r rune) bool { return t.kind == tokRune && t.r == r }
 
+// line reports whether the token is the end of a line.
+func (t *token) line() bool { return t.kind == tokBreak && t.r == '\n' }
+
 // scanner cuts a text into tokens. It looks ahead no further than a number or a
 // phrase is long, so that it is done in one pass.
 type scanner struct {
@@ -87,7 +90,9 @@ func (s *scanner) scan() {
 	}
 }
 
-func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.Is(unicode.M, r) }
+func isLetter(r rune) bool {
+	return unicode.IsLetter(r) || unicode.Is(unicode.M, r) || r == '²' || r == '³'
+}
 
 // number scans a number if there is one at the position.
 func (s *scanner) number(r rune) bool {
@@ -133,16 +138,20 @@ func (s *scanner) digits(at int) (end, n int) {
 // Separators belong to it if digits follow at once; spaces only if they group.
 func (s *scanner) numberEnd(at int) int {
 	end, first := s.digits(at)
-	spaces, points := 0, at > s.pos
+	spaces, points, tens := 0, at > s.pos, false
 	for {
 		r, size := s.peek(end)
-		if myriads(r) > 0 {
+		if myriads(r) > 0 && !tens {
 			end += size
-			if !s.digitAt(end) {
+			next := end
+			if r, size = s.peek(end); separator(r) == ' ' {
+				next += size
+			}
+			if !s.digitAt(next) {
 				return end
 			}
-			end, _ = s.digits(end)
-			points = false
+			end, first = s.digits(next)
+			points, tens = false, true
 			continue
 		}
 		sep := separator(r)

@@ -1,6 +1,7 @@
 package price
 
 import (
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -22,7 +23,7 @@ func (s *scanner) wordEnd(at int) int {
 		case invisible(r) && at > start:
 			at += size
 			continue
-		case (r == '"' || r == '״') && at > start && s.hebrew(at+size):
+		case (r == '"' || r == '״' || r == '\'' || r == '׳') && at > start && s.hebrew(at+size):
 			at += size
 			continue
 		case r == '.' && at > part && utf8.RuneCountInString(s.text[part:at]) <= 2:
@@ -78,6 +79,9 @@ func (s *scanner) goesOn(rest string, at int) int {
 		rest = rest[1:]
 		start := s.skipBetween(at)
 		end := s.wordEnd(start)
+		if end == start {
+			end, _ = s.digits(start) // "30 days"
+		}
 		if end == start || end-start > maxWord {
 			return 0
 		}
@@ -126,9 +130,19 @@ func (s *scanner) word() {
 	t := token{kind: tokWord, start: s.pos, end: stop, e: e}
 	short := e != nil && e.means&mShort != 0 || utf8.RuneCountInString(s.text[s.pos:stop]) <= 3
 	s.add(t)
-	if s.pos < len(s.text) && s.text[s.pos] == '.' && short {
+	if s.pos < len(s.text) && s.text[s.pos] == '.' && (short || e != nil && s.amountAt(s.pos+1)) {
 		s.pos++
 	}
+}
+
+// amountAt reports whether a number or a currency's symbol stands after a space.
+func (s *scanner) amountAt(at int) bool {
+	r, size := s.peek(at)
+	if separator(r) != ' ' {
+		return false
+	}
+	r, _ = s.peek(at + size)
+	return s.digitAt(at+size) || unicode.Is(unicode.Sc, r)
 }
 
 // signAt returns the currency that the letters from the position to end mean,
@@ -177,12 +191,8 @@ func (s *scanner) signNamed(name string) (int, bool) {
 			continue
 		case r >= 'A' && r <= 'Z':
 			r += 'a' - 'A'
-		case r >= 'А' && r <= 'Я':
-			r += 'а' - 'А'
-		case r == 'Č':
-			r = 'č'
-		case r == 'Ł':
-			r = 'ł'
+		case r >= utf8.RuneSelf:
+			r = unicode.ToLower(r)
 		}
 		b = utf8.AppendRune(b, r)
 	}
@@ -210,7 +220,7 @@ func plain(r rune) rune {
 		return '='
 	case '~', '～', '〜', '∼', '≈', '≃':
 		return '~'
-	case '×', '✕', '✖', '*', '＊':
+	case '×', '✕', '✖':
 		return '×'
 	case ',', '、', '，', '،':
 		return ','

@@ -1,6 +1,10 @@
 package price
 
-import "github.com/govalues/decimal"
+import (
+	"cmp"
+
+	"github.com/govalues/decimal"
+)
 
 // one is the count where none is written.
 var one = decimal.One
@@ -10,7 +14,7 @@ var one = decimal.One
 func (r *reader) shapes() {
 	for i := range r.anchors {
 		a := &r.anchors[i]
-		if a.percent {
+		if a.percent || a.kind == KindPoints {
 			continue
 		}
 		lo := 0
@@ -60,11 +64,25 @@ func (r *reader) unitAfter(a *anchor, hi int) bool {
 		return false
 	}
 	a.unit, a.count, a.last = r.toks[k].e.unit, count, k
+	if p := r.tok(k + 1); a.unit.per == "m" && p.kind == tokNumber && !p.gap { // m2
+		switch r.numberText(k + 1) {
+		case "2":
+			a.unit, a.last = &squareMetre, k+1
+		case "3":
+			a.unit, a.last = &cubicMetre, k+1
+		}
+	}
 	return true
 }
 
 // pieceUnit is the unit of "each".
 var pieceUnit = unit{per: "piece", parts: 1}
+
+// squareMetre and cubicMetre are those whose 2 and 3 are numbers of their own.
+var (
+	squareMetre = unit{per: "m2", parts: 1}
+	cubicMetre  = unit{per: "m3", parts: 1}
+)
 
 // countAt reads the number of a measure: "100" of "100 g", "0,75" of "0,75 l".
 func (r *reader) countAt(i int) (n decimal.Decimal, doubtful, ok bool) {
@@ -144,17 +162,29 @@ func (r *reader) countBefore(a *anchor, lo int) {
 // ranges joins the two ends of a range: "10 € – 20 €", "10–20 €", "from $10 to
 // $20".
 func (r *reader) ranges() {
-	for i := 0; i < len(r.anchors); i++ {
+	for i := range r.anchors {
 		a := &r.anchors[i]
-		if a.percent || a.negative || a.kind != "" {
+		if a.percent || a.negative || a.highEnd || a.kind != "" || a.said&notEnds != 0 {
 			continue
 		}
-		if i+1 < len(r.anchors) && r.rangeEnds(a, &r.anchors[i+1]) {
-			a.high = i + 1
-			r.anchors[i+1].highEnd = true
-			continue
+		lo, hi := 0, len(r.toks)
+		if i > 0 {
+			lo = r.anchors[i-1].last + 1
 		}
-		r.halfRange(i)
+		if i+1 < len(r.anchors) {
+			b := &r.anchors[i+1]
+			hi = b.first
+			if r.rangeEnds(a, b) {
+				a.high = &Amount{b.value, cmp.Or(b.code, a.code), b.ambiguous}
+				a.code = cmp.Or(a.code, b.code)
+				a.doubtful = a.doubtful || b.doubtful
+				b.highEnd = true
+				continue
+			}
+		}
+		if !r.lowerHalf(a, lo) {
+			r.upperHalf(a, hi)
+		}
 	}
 }
 
@@ -162,7 +192,7 @@ func (r *reader) ranges() {
 const notEnds = mShip | mSave | mInstall | mList | mPoints | mExtra | mUsual | mTotal | mRoughly
 
 func (r *reader) rangeEnds(a, b *anchor) bool {
-	if b.percent || b.unit != a.unit && a.unit != nil || (a.said|b.said)&notEnds != 0 || b.kind != "" ||
+	if b.percent || b.unit != a.unit && a.unit != nil || b.said&notEnds != 0 || b.kind != "" ||
 		a.code != "" && b.code != "" && a.code != b.code || a.value.Cmp(b.value) >= 0 {
 		return false
 	}
@@ -172,59 +202,50 @@ func (r *reader) rangeEnds(a, b *anchor) bool {
 // joinsRange reports whether only a dash or a "to" stands between two tokens.
 func (r *reader) joinsRange(lo, hi int) bool {
 	joint := false
-	for i := lo; i < hi; i++ {
+	for i := lo; i < min(hi, lo+4); i++ {
 		switch t := &r.toks[i]; {
-		case t.kind == tokBreak && t.r == '\n':
+		case t.line():
 		case (t.rune('-') || t.rune('~') || t.is(mTo)) && !joint:
 			joint = true
 		default:
 			return false
 		}
 	}
-	return joint
+	return joint && hi-lo <= 4
 }
 
-// halfRange joins an amount with a number that shares its currency: "10–20 €",
-// "$10-20".
-func (r *reader) halfRange(i int) {
-	a := &r.anchors[i]
-	lo := 0
-	if i > 0 {
-		lo = r.anchors[i-1].last + 1
+// half reads a number that shares the currency of the amount at the other end.
+func (r *reader) half(i int, a *anchor) (b anchor, ok bool) {
+	b = anchor{num: i, first: i, last: i, code: a.code}
+	ok = r.toks[i].kind == tokNumber && r.bare(i) && r.readValue(&b, false) && b.value.IsPos()
+	return b, ok
+}
+
+// lowerHalf takes the number before a dash: "10–20 €".
+func (r *reader) lowerHalf(a *anchor, lo int) bool {
+	i := a.first - 2
+	if i < lo || !r.joinsRange(i+1, a.first) || r.tok(i-1).rune('-') {
+		return false
 	}
-	low := a.first - 2
-	if low >= lo && r.toks[low].kind == tokNumber && r.joinsRange(low+1, a.first) && r.bare(low) && !r.tok(low-1).rune('-') {
-		b := anchor{num: low, first: low, last: low, code: a.code, ambiguous: a.ambiguous, signed: true, said: a.said}
-		if r.readValue(&b, 0, false) && b.value.IsPos() && b.value.Cmp(a.value) < 0 && a.said&notEnds == 0 {
-			r.insert(i, b)
-			r.anchors[i].high = i + 1
-			r.anchors[i+1].highEnd = true
-		}
+	b, ok := r.half(i, a)
+	if !ok || b.value.Cmp(a.value) >= 0 {
+		return false
+	}
+	a.high = &Amount{a.value, a.code, a.ambiguous}
+	a.value, a.first, a.doubtful = b.value, i, a.doubtful || b.doubtful
+	return true
+}
+
+// upperHalf takes the number behind a dash: "$10-20".
+func (r *reader) upperHalf(a *anchor, hi int) {
+	i := a.last + 2
+	if i >= hi || !r.joinsRange(a.last+1, i) || r.tok(i+1).rune('%') || r.tok(i+1).kind == tokSign {
 		return
 	}
-	high := a.last + 2
-	hi := len(r.toks)
-	if i+1 < len(r.anchors) {
-		hi = r.anchors[i+1].first
+	b, ok := r.half(i, a)
+	if !ok || a.value.Cmp(b.value) >= 0 {
+		return
 	}
-	if high < hi && r.toks[high].kind == tokNumber && r.joinsRange(a.last+1, high) && !r.tok(high+1).rune('%') && r.bare(high) && r.tok(high+1).kind != tokSign {
-		b := anchor{num: high, first: high, last: high, code: a.code, ambiguous: a.ambiguous, signed: true, said: a.said}
-		if r.readValue(&b, 0, false) && a.value.Cmp(b.value) < 0 && a.said&notEnds == 0 {
-			r.insert(i+1, b)
-			r.anchors[i].high = i + 1
-			r.anchors[i+1].highEnd = true
-		}
-	}
-}
-
-// insert puts an anchor at index i.
-func (r *reader) insert(i int, b anchor) {
-	r.anchors = append(r.anchors, anchor{})
-	copy(r.anchors[i+1:], r.anchors[i:])
-	r.anchors[i] = b
-	for j := range r.anchors {
-		if j != i && r.anchors[j].high > i {
-			r.anchors[j].high++
-		}
-	}
+	a.high = &Amount{b.value, a.code, a.ambiguous}
+	a.last, a.doubtful = i, a.doubtful || b.doubtful
 }

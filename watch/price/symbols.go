@@ -66,8 +66,7 @@ var signTable = []struct {
 	{"₹", sign{code: "INR", first: true}},
 	{"₨ rs रु रू rupee rupees रुपये रुपए", sign{or: rupees, first: true}},
 	{"රු", sign{code: "LKR", first: true}},
-	{"₽ руб рублей рубль рубля рублях", sign{code: "RUB", or: []string{"RUB", "BYN"}}},
-	{"р Р", sign{or: []string{"RUB", "BYN"}, need: true}},
+	{"₽ р руб рублей рубль рубля рублях", sign{code: "RUB", or: []string{"RUB", "BYN"}}},
 	{"₴ грн гривень гривні гривен", sign{code: "UAH"}},
 	{"₺ tl", sign{code: "TRY"}},
 	{"₫ đ vnđ đồng", sign{code: "VND"}},
@@ -133,18 +132,37 @@ var signTable = []struct {
 	{"tsh", sign{code: "TZS", first: true}},
 	{"ush", sign{code: "UGX", first: true}},
 	{"KD kd k.d د.ك", sign{code: "KWD"}},
-	{"BD د.ب", sign{code: "BHD", shy: true}},
-	{"JD د.أ د.ا", sign{code: "JOD", shy: true}},
-	{"DT د.ت", sign{code: "TND", shy: true}},
-	{"DA د.ج", sign{code: "DZD", shy: true}},
-	{"SR ر.س ﷼س", sign{code: "SAR", shy: true}},
-	{"QR ر.ق", sign{code: "QAR", shy: true}},
+	{"د.ب", sign{code: "BHD"}},
+	{"د.أ د.ا", sign{code: "JOD"}},
+	{"د.ت", sign{code: "TND"}},
+	{"د.ج دج", sign{code: "DZD"}},
+	{"ر.س", sign{code: "SAR"}},
+	{"ر.ق", sign{code: "QAR"}},
+	{"BD", sign{code: "BHD", shy: true}},
+	{"JD", sign{code: "JOD", shy: true}},
+	{"DT", sign{code: "TND", shy: true}},
+	{"DA", sign{code: "DZD", shy: true}},
+	{"SR", sign{code: "SAR", shy: true}},
+	{"QR", sign{code: "QAR", shy: true}},
+	{"؋", sign{code: "AFN"}},
+	{"Lek lekë", sign{code: "ALL"}},
+	{"bz$", sign{code: "BZD", first: true}},
+	{"b$ bnd$", sign{code: "BND", first: true}},
+	{"g$ gy$", sign{code: "GYD", first: true}},
+	{"fj$", sign{code: "FJD", first: true}},
+	{"bds$", sign{code: "BBD", first: true}},
+	{"ec$", sign{code: "XCD", first: true}},
+	{"NIS nis", sign{code: "ILS"}},
+	{"dinara динара", sign{code: "RSD"}},
+	{"dinar dinars", sign{or: dinars}},
+	{"dirham dirhams", sign{or: []string{"AED", "MAD"}}},
+	{"riyal riyals rial rials", sign{or: rials}},
 	{"ر.ع", sign{code: "OMR"}},
 	{"ر.ي", sign{code: "YER"}},
 	{"د.إ د.ا.إ", sign{code: "AED"}},
 	{"د.م", sign{code: "MAD"}},
-	{"د.ع", sign{code: "IQD"}},
-	{"د.ل", sign{code: "LYD"}},
+	{"د.ع ع.د", sign{code: "IQD"}},
+	{"د.ل ل.د", sign{code: "LYD"}},
 	{"ج.م", sign{code: "EGP"}},
 	{"ج.س", sign{code: "SDG"}},
 	{"ل.ل", sign{code: "LBP"}},
@@ -161,9 +179,8 @@ var signTable = []struct {
 
 // shyCodes are codes that are also words, names and abbreviations.
 var shyCodes = []string{
-	"ALL", "TOP", "TRY", "CUP", "PEN", "GEL", "MAD", "LAK", "MOP", "BAM", "SOS", "KGS", "AMD", "NIO", "ANG", "STN", "BOB", "DOP", "ERN",
-	"PAB", "LSL", "GIP", "PHP", "COP", "CAD", "SCR", "SHP", "MOP", "WST", "KID", "NAD", "BIF", "SDG", "ETB", "FJD", "SLE", "CVE", "GMD",
-	"MVR", "XXX", "XTS", "RON", "BSD", "SSP", "DJF", "ISK", "MUR", "HTG", "TTD", "CDF",
+	"ALL", "TOP", "TRY", "CUP", "PEN", "GEL", "MAD", "LAK", "MOP", "BAM", "SOS", "KGS", "AMD", "NIO", "ANG", "STN", "BOB", "ERN", "PAB",
+	"PHP", "COP", "CAD", "SHP", "SLE", "SDG", "XXX", "XTS",
 }
 
 // lowerCodes are codes that are taken in lower case too.
@@ -206,22 +223,20 @@ var allSigns = sync.OnceValue(func() *signs {
 	return s
 })
 
-// resolve says which currency a sign means in v's surroundings. ok is false if
-// it means none there, and is an ordinary word.
-func (v *view) resolve(s *sign) (code string, ambiguous, ok bool) {
+// resolve says which currency a sign means in v's surroundings; ambiguous if
+// that cannot be told.
+func (v *view) resolve(s *sign) (code string, ambiguous bool) {
 	if s.or == nil && !s.mark {
-		return s.code, s.code == "", true
+		return s.code, s.code == ""
 	}
 	code, conflict := v.vote(s.or)
 	switch {
 	case conflict:
-		return "", true, true
+		return "", true
 	case code != "":
-		return code, false, true
-	case s.need:
-		return "", false, false
+		return code, false
 	}
-	return s.code, s.code == "", true
+	return s.code, s.code == ""
 }
 
 // vote asks the page's locale, its host and the watch for one of some

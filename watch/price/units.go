@@ -50,6 +50,10 @@ var units = []unit{
 		"day|days|tag|tage|jour|jours|día|giorno|dia|dag|dagen|päivä|dzień|den|nap|zi|день|gün|日|天|일|วัน|يوم|hour|hours|hr|stunde|heure|hora|ora|uur", per: perPeriod, parts: 1, period: true},
 }
 
+// metered reports whether prices for u usually have three decimals: fuel and
+// current.
+func (u *unit) metered() bool { return u.per == "l" || u.per == "gal" || u.per == "kwh" }
+
 // normal returns the amount for one of u.per, given one for count of u.
 func (u *unit) normal(amount, count decimal.Decimal) (decimal.Decimal, bool) {
 	all, err := amount.Mul(decimal.MustNew(u.parts, 0))

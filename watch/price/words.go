@@ -180,14 +180,18 @@ var folds = sync.OnceValue(func() *[0x700]string {
 			r = rune(i) - 0x500 + 0x1e00
 		}
 		var b strings.Builder
-		for _, d := range norm.NFD.String(string(r)) {
+		decomposed := norm.NFD.String(string(r))
+		if strings.ContainsAny(decomposed, "\u0308\u030a") && strings.ContainsAny(decomposed, "aouAOU") {
+			decomposed = string(r) // för is not for
+		}
+		for _, d := range decomposed {
 			if !unicode.Is(unicode.Mn, d) {
 				b.WriteRune(unicode.ToLower(d))
 			}
 		}
 		t[i] = b.String()
 	}
-	for from, to := range map[rune]string{'ß': "ss", 'ı': "i", 'ø': "o", 'Ø': "o", 'æ': "ae", 'Æ': "ae", 'đ': "d", 'Đ': "d", 'ł': "l", 'Ł': "l", 'œ': "oe", 'Œ': "oe", 'þ': "th", 'ð': "d", 'ς': "σ"} {
+	for from, to := range map[rune]string{'ß': "ss", 'ı': "i", 'Ø': "ø", 'æ': "ae", 'Æ': "ae", 'đ': "d", 'Đ': "d", 'ł': "l", 'Ł': "l", 'œ': "oe", 'Œ': "oe", 'þ': "th", 'ð': "d", 'ς': "σ"} {
 		t[from] = to
 	}
 	return &t
