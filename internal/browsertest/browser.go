@@ -83,6 +83,7 @@ type Rig struct {
 	Push    *pushservice.Service
 
 	driver  driver
+	web     *web
 	origins []string // that may show notifications
 	running bool
 }
@@ -136,6 +137,8 @@ func New(t testing.TB, kind Kind) *Rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closed(t, r.Push.Close) })
+	r.web = newWeb()
+	t.Cleanup(func() { closed(t, r.web.close) })
 	// Not the test's own directory: a browser that is killed may still write
 	// into it for a moment, at which the testing package takes offence.
 	profile, err := os.MkdirTemp("", "lastlook-"+string(kind)+"-")
@@ -161,7 +164,7 @@ func newDriver(kind Kind, profile string, r *Rig) (driver, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &firefox{path: path, profile: profile, bus: r.Desktop.Address, push: r.Push.Autopush()}, nil
+		return &firefox{path: path, profile: profile, bus: r.Desktop.Address, push: r.Push.Autopush(), proxy: r.web.address()}, nil
 	case Chromium:
 		path, err := exec.LookPath("chromium")
 		if err != nil {
@@ -171,7 +174,7 @@ func newDriver(kind Kind, profile string, r *Rig) (driver, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &chromium{path: path, profile: profile, bus: r.Desktop.Address, google: google}, nil
+		return &chromium{path: path, profile: profile, bus: r.Desktop.Address, google: google, proxy: r.web.address()}, nil
 	}
 	return nil, fmt.Errorf("browsertest: no browser %q", kind)
 }

@@ -16,8 +16,8 @@ import (
 
 // chromium drives a Chromium over the DevTools Protocol.
 type chromium struct {
-	path, profile, bus string
-	google             pushservice.Google
+	path, profile, bus, proxy string
+	google                    pushservice.Google
 
 	process *proc.Process
 	remote  *cdp
@@ -32,7 +32,7 @@ func (c *chromium) start(ctx context.Context) error {
 	cmd := exec.Command(c.path,
 		"--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-component-update", "--disable-sync",
 		"--disable-breakpad", "--password-store=basic", "--disable-dev-shm-usage",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
+		"--proxy-server=http://"+c.proxy, // but for this machine
 		"--remote-debugging-port=0", "--user-data-dir="+c.profile,
 		"--ignore-certificate-errors", "--gcm-checkin-url="+c.google.CheckIn,
 		"--gcm-registration-url="+c.google.Register, "--gcm-mcs-endpoint="+c.google.MCS,

@@ -124,6 +124,25 @@ func testRig(t *testing.T, rig *browsertest.Rig) {
 	rig.WaitNotification(t, "again", titled("again"))
 
 	refuse(t, rig, p, sub)
+
+	// Hosts of the test's exist for the browser, and for who connects in its way.
+	rig.Host("shop.example", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<title>" + r.Host + r.URL.Path + "</title>"))
+	}))
+	rig.Open(t, "http://shop.example/lamp")
+	rig.WaitFor(t, "the shop's page", `return document.title === "shop.example/lamp"`)
+	client2, err := door.New(door.Config{Via: rig.Via("shop.example")})
+	must(err)
+	t.Cleanup(client2.CloseIdleConnections)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://shop.example/lamp", http.NoBody)
+	must(err)
+	resp, err := client2.Do(r)
+	must(err)
+	must(resp.Body.Close())
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("the shop answered %s", resp.Status)
+	}
 }
 
 // refuse shows that the service is strict.

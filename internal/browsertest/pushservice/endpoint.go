@@ -16,7 +16,6 @@ import (
 	"net/http/httptest"
 	"path"
 	"strconv"
-	"time"
 
 	"github.com/lastlook/lastlook/webpush/webpushtest"
 )
@@ -88,6 +87,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read checks all that can be wrong with a request. The record's status says
 // how to refuse it.
 func (e *endpoint) read(r *http.Request) (*Message, Request, error) {
+	now := e.service.now()
 	record := Request{Token: path.Base(r.URL.Path), Topic: r.Header.Get("Topic"), Urgency: r.Header.Get("Urgency")}
 	refuse := func(status int, err error) (*Message, Request, error) {
 		record.Status = status
@@ -102,7 +102,7 @@ func (e *endpoint) read(r *http.Request) (*Message, Request, error) {
 	if err != nil {
 		return refuse(http.StatusBadRequest, err)
 	}
-	claims, err := webpushtest.VerifyVAPID(r.Header.Get("Authorization"), "https://"+sub.host, time.Now())
+	claims, err := webpushtest.VerifyVAPID(r.Header.Get("Authorization"), "https://"+sub.host, now)
 	if err != nil {
 		return refuse(statusOf(err), err)
 	}
@@ -122,7 +122,7 @@ func (e *endpoint) read(r *http.Request) (*Message, Request, error) {
 	record.TTL = options.TTL
 	return &Message{
 		ID: rand.Text(), Token: record.Token, Topic: options.Topic, TTL: options.TTL,
-		Accepted: time.Now(), Body: body,
+		Accepted: now, Body: body,
 	}, record, nil
 }
 

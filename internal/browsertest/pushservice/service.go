@@ -64,6 +64,7 @@ type Service struct {
 	endpoint *endpoint
 
 	mu       sync.Mutex
+	clock    func() time.Time
 	agents   map[string]*agent
 	subs     map[string]*Subscription
 	order    []string // of the subscriptions' tokens
@@ -96,7 +97,7 @@ type Report struct {
 
 // Start starts the service's endpoint. Close must be called.
 func Start() (*Service, error) {
-	s := &Service{agents: map[string]*agent{}, subs: map[string]*Subscription{}}
+	s := &Service{clock: time.Now, agents: map[string]*agent{}, subs: map[string]*Subscription{}}
 	var err error
 	if s.endpoint, err = startEndpoint(s); err != nil {
 		return nil, err
@@ -125,6 +126,20 @@ func (s *Service) Override(h http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.override = h
+}
+
+// SetClock gives the service another clock: by it VAPID tokens and messages
+// expire.
+func (s *Service) SetClock(clock func() time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = clock
+}
+
+func (s *Service) now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clock()
 }
 
 // Drop ends the connections to browsers, as a failing network does.
@@ -217,7 +232,7 @@ func (s *Service) Stored() []Message {
 	var out []Message
 	for _, a := range s.agents {
 		for _, m := range a.stored {
-			if !m.expired(time.Now()) {
+			if !m.expired(s.clock()) {
 				out = append(out, *m)
 			}
 		}
@@ -329,7 +344,7 @@ func (s *Service) join(a *agent, l link) {
 	s.mu.Lock()
 	before := a.link
 	a.link = l
-	a.stored = slices.DeleteFunc(a.stored, func(m *Message) bool { return m.expired(time.Now()) })
+	a.stored = slices.DeleteFunc(a.stored, func(m *Message) bool { return m.expired(s.clock()) })
 	for _, m := range a.stored {
 		if sub := s.subs[m.Token]; !sub.Gone {
 			waiting = append(waiting, item{m, *sub})
