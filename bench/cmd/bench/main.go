@@ -1,5 +1,5 @@
-// Command bench measures the outbox on SQLite, and writes results/sqlite.json and
-// the table in docs/benchmarks.md.
+// Command bench measures the outbox on SQLite, and Web Push; it writes
+// results/sqlite.json, results/push.json and the tables in docs/benchmarks.md.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lastlook/lastlook/bench/internal/pushbench"
 	"github.com/lastlook/lastlook/bench/internal/result"
 	"github.com/lastlook/lastlook/bench/internal/sqlitebench"
 )
@@ -61,7 +62,7 @@ func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
-	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite)")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push)")
 	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
 	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
 	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
@@ -76,7 +77,7 @@ func parse(args []string) (options, error) {
 		o.doc = orElse(o.doc, filepath.Join("..", "docs", "benchmarks.md"))
 	}
 	for _, name := range o.parts {
-		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) && name != pushPart {
 			return o, fmt.Errorf("no part %q", name)
 		}
 	}
@@ -95,6 +96,9 @@ func run(ctx context.Context, args []string) (err error) {
 		use, err := sqlitebench.DrainAndReport(ctx, args[1], args[2])
 		return errors.Join(err, json.NewEncoder(os.Stdout).Encode(use))
 	}
+	if len(args) == 1 && args[0] == pushbench.ServeCommand {
+		return pushbench.Serve(ctx, os.Stdin, os.Stdout)
+	}
 	o, err := parse(args)
 	if err != nil {
 		return err
@@ -112,22 +116,32 @@ func run(ctx context.Context, args []string) (err error) {
 			_ = f.Close() // a profile that is cut short cannot be read, and says so
 		}()
 	}
-	b, err := measure(ctx, o)
-	if err != nil {
-		return err
-	}
-	file := result.New(ctx, b.Summary, b.Rows)
-	if o.out != "" {
-		if err := file.Write(o.out); err != nil {
+	if !slices.Equal(o.parts, []string{pushPart}) {
+		b, err := measure(ctx, o)
+		if err != nil {
+			return err
+		}
+		if err := publish(ctx, o.out, o.doc, sqliteTable, b.Summary, b.Rows); err != nil {
 			return err
 		}
 	}
-	if o.doc != "" {
-		if err := writeTable(o.doc, file, b.Rows); err != nil {
+	return runPush(ctx, o)
+}
+
+// publish writes what a run came to: the file, the table, and a line for people.
+func publish(ctx context.Context, out, doc, name string, summary map[string]float64, rows []sqlitebench.Row) error {
+	file := result.New(ctx, summary, rows)
+	if out != "" {
+		if err := file.Write(out); err != nil {
 			return err
 		}
 	}
-	text, err := json.Marshal(b.Summary)
+	if doc != "" {
+		if err := writeTable(doc, name, file, rows); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(summary)
 	if err != nil {
 		return err
 	}

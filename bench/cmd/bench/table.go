@@ -10,32 +10,38 @@ import (
 	"github.com/lastlook/lastlook/bench/internal/sqlitebench"
 )
 
-// The lines between which the table stands.
+// The tables of the page, by name. make bench writes them.
 const (
-	tableBegin = "<!-- sqlite: written by make bench -->"
-	tableEnd   = "<!-- /sqlite -->"
+	sqliteTable = "sqlite"
+	pushTable   = "push"
 )
 
-// writeTable puts the figures into a page, between its two marks.
-func writeTable(path string, f result.File, rows []sqlitebench.Row) error {
+// marks are the lines between which a table stands.
+func marks(name string) (begin, end string) {
+	return "<!-- " + name + ": written by make bench -->", "<!-- /" + name + " -->"
+}
+
+// writeTable puts the figures into a page, between the table's two marks.
+func writeTable(path, name string, f result.File, rows []sqlitebench.Row) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	page, err := replaceTable(string(b), table(f, rows))
+	page, err := replaceTable(string(b), name, table(f, rows))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.WriteFile(path, []byte(page), 0o644)
 }
 
-func replaceTable(page, table string) (string, error) {
-	before, rest, found := strings.Cut(page, tableBegin+"\n")
-	_, after, closed := strings.Cut(rest, tableEnd)
+func replaceTable(page, name, table string) (string, error) {
+	begin, end := marks(name)
+	before, rest, found := strings.Cut(page, begin+"\n")
+	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return "", fmt.Errorf("it has no %s and %s, each on a line of its own", tableBegin, tableEnd)
+		return "", fmt.Errorf("it has no %s and %s, each on a line of its own", begin, end)
 	}
-	return before + tableBegin + "\n" + table + tableEnd + after, nil
+	return before + begin + "\n" + table + end + after, nil
 }
 
 func table(f result.File, rows []sqlitebench.Row) string {

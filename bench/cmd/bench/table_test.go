@@ -13,8 +13,9 @@ func TestTableReplacesOnlyItself(t *testing.T) {
 		{Name: "drain", Value: 12345.6, Unit: "rows/s", Rounds: []float64{9, 12345.6, 20000}},
 		{Name: "ratio", Value: 0.5012, Unit: "×", Note: "aim: ≥ 0.5"},
 	})
-	page := "before\n" + tableBegin + "\nold\n" + tableEnd + "\nafter\n"
-	got, err := replaceTable(page, text)
+	begin, end := marks(sqliteTable)
+	page := "before\n" + begin + "\nold\n" + end + "\nafter\n"
+	got, err := replaceTable(page, sqliteTable, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,10 +27,10 @@ func TestTableReplacesOnlyItself(t *testing.T) {
 	if strings.Contains(got, "old") {
 		t.Error("the old table is still there")
 	}
-	if again, err := replaceTable(got, text); err != nil || again != got {
+	if again, err := replaceTable(got, sqliteTable, text); err != nil || again != got {
 		t.Errorf("the same table again makes another page (%v)", err)
 	}
-	if _, err := replaceTable("no marks", text); err == nil {
+	if _, err := replaceTable("no marks", sqliteTable, text); err == nil {
 		t.Error("a page without marks was taken")
 	}
 }
