@@ -18,6 +18,19 @@ type Source interface {
 	Look(ctx context.Context, l Listing) (Observation, error)
 }
 
+// lastLookKey is the context key of [AsLastLook].
+type lastLookKey struct{}
+
+// AsLastLook marks the looks under a context as those on which a message will be
+// worded. A source that spares the site some work (conditional requests) asks for
+// the whole there.
+func AsLastLook(ctx context.Context) context.Context {
+	return context.WithValue(ctx, lastLookKey{}, true)
+}
+
+// IsLastLook reports whether a look is one of those.
+func IsLastLook(ctx context.Context) bool { return ctx.Value(lastLookKey{}) != nil }
+
 // Store keeps listings, watches, trigger states and observations, in the same
 // database as the outbox. It is safe for concurrent use. What names a watch or
 // a listing that does not exist gets [ErrNotFound], what cannot be accepted

@@ -162,7 +162,7 @@ func (s *Service) lookAll(ctx context.Context, listings []Listing) <-chan listin
 // still is, is gone.
 func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observation, map[string]Entry, error) {
 	began := lastlook.Micro(s.cfg.Clock())
-	o, err := s.Look(looking, l)
+	o, err := s.Look(AsLastLook(looking), l)
 	now := s.cfg.Clock()
 	if err != nil {
 		if ctx.Err() != nil {

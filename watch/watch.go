@@ -183,6 +183,8 @@ type Observation struct {
 	// Unit is the price per unit that is stated, Quantity what one buys.
 	Unit     UnitPrice `json:"unit_price,omitzero"`
 	Quantity Quantity  `json:"quantity,omitzero"`
+	// Tax says whether taxes are in the price, "" if nobody says.
+	Tax price.Tax `json:"tax,omitzero"`
 	// Points are the points that the listing itself gives back.
 	Points []Points `json:"points,omitzero"`
 	// ValidUntil is the end of the offer, if one is stated.

@@ -15,7 +15,7 @@ import (
 )
 
 // read says what an answer means.
-func (a *answer) read(ctx context.Context, asked string, now time.Time) (watch.Observation, error) {
+func (a *answer) read(ctx context.Context, l watch.Listing, now time.Time) (watch.Observation, error) {
 	fail := func(o Outcome, err error) (watch.Observation, error) {
 		return watch.Observation{}, &Error{Outcome: o, Status: a.status, Err: err}
 	}
@@ -27,7 +27,9 @@ func (a *answer) read(ctx context.Context, asked string, now time.Time) (watch.O
 			return fail(Failed, err)
 		}
 	}
-	d, err := extract.Parse(ctx, extract.Page{URL: asked, Final: a.final.String(), ContentType: a.header.Get("Content-Type"), Body: a.body})
+	d, err := extract.Parse(ctx, extract.Page{
+		URL: l.URL, Final: a.final.String(), ContentType: a.header.Get("Content-Type"), Body: a.body, Hint: extract.HintOf(l.Options),
+	})
 	if err != nil {
 		return watch.Observation{}, err
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
 )
@@ -19,8 +21,9 @@ const SourceName = "page"
 
 // Defaults and limits.
 const (
-	DefaultTimeout = 10 * time.Second
-	MaxRedirects   = 5
+	DefaultTimeout  = 10 * time.Second
+	DefaultRemember = 2000
+	MaxRedirects    = 5
 	// maxErrorBody is how much is read of an answer that is no page.
 	maxErrorBody = 256 << 10
 )
@@ -50,6 +53,9 @@ type Config struct {
 	MaxBytes int64
 	// Timeout bounds a look, reading the answer included; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Remember is how many listings' last answers are kept, so that the site can
+	// say that nothing has changed; 0 means DefaultRemember, negative none.
+	Remember int
 	// Clock is the source of now; nil means time.Now.
 	Clock func() time.Time
 }
@@ -73,7 +79,10 @@ func (c Config) Validate() error {
 }
 
 // Source looks at web pages. Make one with [New].
-type Source struct{ cfg Config }
+type Source struct {
+	cfg  Config
+	kept *memory
+}
 
 var _ watch.Source = (*Source)(nil)
 
@@ -94,7 +103,10 @@ func New(c Config) (*Source, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	return &Source{c}, nil
+	if c.Remember == 0 {
+		c.Remember = DefaultRemember
+	}
+	return &Source{c, newMemory(c.Remember)}, nil
 }
 
 // Look fetches a listing's page and reads it. An error is an [*Error].
@@ -102,11 +114,14 @@ func (s *Source) Look(ctx context.Context, l watch.Listing) (watch.Observation, 
 	bounded, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	began := s.cfg.Clock()
-	a, err := s.fetch(bounded, l)
+	var before *kept
+	if !watch.IsLastLook(ctx) {
+		before = s.kept.get(l, began)
+	}
+	a, err := s.fetch(bounded, l, before)
 	if err == nil {
 		var o watch.Observation
-		if o, err = a.read(bounded, l.URL, began); err == nil {
-			o.At = asOf(began, a.header)
+		if o, err = s.understand(bounded, l, a, before, began); err == nil {
 			return o, nil
 		}
 	}
@@ -119,16 +134,43 @@ func (s *Source) Look(ctx context.Context, l watch.Listing) (watch.Observation, 
 	return watch.Observation{}, &Error{Outcome: Failed, Status: a.status, Err: err}
 }
 
+// understand makes an observation of an answer: of a page, or of the word that it
+// is the one that is known.
+func (s *Source) understand(ctx context.Context, l watch.Listing, a answer, before *kept, began time.Time) (watch.Observation, error) {
+	if a.status == http.StatusNotModified && before != nil && a.conditional {
+		o := before.again()
+		o.At = asOf(began, a.header)
+		return o, nil
+	}
+	o, err := a.read(ctx, l, began)
+	if err != nil {
+		return o, err
+	}
+	o.At = asOf(began, a.header)
+	if !o.ValidUntil.IsZero() && began.Sub(o.ValidUntil) > leftStanding {
+		o.ValidUntil = time.Time{}
+	}
+	s.kept.put(l, a, o, began)
+	return o, nil
+}
+
+// leftStanding is how long a shop may leave a page as it is after the end of an
+// offer. An older end is a template's that nobody maintains: the page still
+// states the price.
+const leftStanding = 7 * 24 * time.Hour
+
 // answer is what a site answered in the end.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 	final  *url.URL // where the redirects ended
+	// conditional says that the site was asked only for what has changed.
+	conditional bool
 }
 
 // fetch asks for the page and follows redirects.
-func (s *Source) fetch(ctx context.Context, l watch.Listing) (a answer, err error) {
+func (s *Source) fetch(ctx context.Context, l watch.Listing, before *kept) (a answer, err error) {
 	first, err := url.Parse(l.URL)
 	if err != nil || first.Host == "" || first.Scheme != "http" && first.Scheme != "https" {
 		return a, errors.New("the address is no http or https address: correct it")
@@ -141,15 +183,16 @@ func (s *Source) fetch(ctx context.Context, l watch.Listing) (a answer, err erro
 		if l.Private && sameHost(first, at) {
 			doer = s.cfg.Private
 		}
-		req, err := s.request(ctx, at)
+		req, err := s.request(ctx, at, l.Options.Locale)
 		if err != nil {
 			return a, withoutURL(err)
 		}
+		conditional := before.ask(req)
 		resp, err := doer.Do(req)
 		if err != nil {
 			return a, withoutURL(err)
 		}
-		a = answer{status: resp.StatusCode, header: resp.Header, final: at}
+		a = answer{status: resp.StatusCode, header: resp.Header, final: at, conditional: conditional}
 		if resp.Request != nil && resp.Request.URL != nil {
 			a.final = resp.Request.URL
 		}
@@ -175,7 +218,7 @@ func (s *Source) fetch(ctx context.Context, l watch.Listing) (a answer, err erro
 
 // request asks for a page, for people, as it is now. What encodings are accepted
 // is left to the transport: it decodes what it asks for.
-func (s *Source) request(ctx context.Context, u *url.URL) (*http.Request, error) {
+func (s *Source) request(ctx context.Context, u *url.URL, locale string) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -186,10 +229,19 @@ func (s *Source) request(ctx context.Context, u *url.URL) (*http.Request, error)
 	if s.cfg.UserAgent != "" {
 		r.Header.Set("User-Agent", s.cfg.UserAgent)
 	}
-	if s.cfg.AcceptLanguage != "" {
-		r.Header.Set("Accept-Language", s.cfg.AcceptLanguage)
+	if languages := s.languages(locale); languages != "" {
+		r.Header.Set("Accept-Language", languages)
 	}
 	return r, nil
+}
+
+// languages are those to ask for: the listing's, before those of the source.
+func (s *Source) languages(locale string) string {
+	tag, err := language.Parse(locale)
+	if locale == "" || err != nil {
+		return s.cfg.AcceptLanguage
+	}
+	return tag.String()
 }
 
 // redirect returns where an answer leads to; nil if it is an answer.

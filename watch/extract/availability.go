@@ -10,31 +10,51 @@ import (
 // and the words that shops write in its place, without case, spaces and hyphens.
 var availabilities = map[string]watch.Availability{
 	"instock": watch.InStock, "available": watch.InStock, "instoreonly": watch.InStock, "onlineonly": watch.InStock, "madetoorder": watch.InStock,
-	"limitedavailability": watch.Limited, "limited": watch.Limited, "lowstock": watch.Limited, "limitedstock": watch.Limited,
-	"preorder": watch.PreOrder, "presale": watch.PreOrder,
+	"true": watch.InStock, "yes": watch.InStock, "orderable": watch.InStock, "availableforsale": watch.InStock, "inventoryavailable": watch.InStock,
+	"limitedavailability": watch.Limited, "limited": watch.Limited, "lowstock": watch.Limited, "limitedstock": watch.Limited, "lastunits": watch.Limited,
+	"preorder": watch.PreOrder, "presale": watch.PreOrder, "preorderonly": watch.PreOrder, "comingsoon": watch.OutOfStock,
 	"backorder": watch.BackOrder, "backordered": watch.BackOrder, "availablefororder": watch.BackOrder, "onbackorder": watch.BackOrder,
 	"outofstock": watch.OutOfStock, "soldout": watch.OutOfStock, "oos": watch.OutOfStock, "unavailable": watch.OutOfStock,
-	"notavailable": watch.OutOfStock, "notinstock": watch.OutOfStock, "reserved": watch.OutOfStock,
-	"discontinued": watch.Discontinued,
+	"notavailable": watch.OutOfStock, "notinstock": watch.OutOfStock, "reserved": watch.OutOfStock, "false": watch.OutOfStock, "no": watch.OutOfStock,
+	"temporarilyoutofstock": watch.OutOfStock, "temporarilyunavailable": watch.OutOfStock, "nostock": watch.OutOfStock,
+	"discontinued": watch.Discontinued, "obsolete": watch.Discontinued, "endoflife": watch.Discontinued,
 }
 
-// readAvailability returns what a stated availability means; Unknown for words
-// that are none of schema.org's.
-func readAvailability(s string) watch.Availability {
-	s = strings.TrimRight(strings.TrimSpace(s), "/#")
-	if i := strings.LastIndexAny(s, "/#:"); i >= 0 {
+// ReadAvailability returns what a stated availability means, be it schema.org's
+// term or address, a number of pieces, or what a shop tells people in one of many
+// languages; Unknown for anything else.
+func ReadAvailability(s string) watch.Availability {
+	s = strings.TrimSpace(s)
+	if len(s) > maxStock {
+		return watch.Unknown
+	}
+	if a, ok := availabilities[bareWord(s)]; ok {
+		return a
+	}
+	if strings.Contains(s, "://") {
+		return watch.Unknown // another vocabulary's address: its words are not read apart
+	}
+	return readStockText(s)
+}
+
+// maxStock bounds what is taken for a notice about the stock, in bytes: more is
+// a text that happens to speak of it.
+const maxStock = 240
+
+// bareWord is a term without what makes it an address, and without case, spaces
+// and hyphens.
+func bareWord(s string) string {
+	s = strings.TrimRight(s, "/#. ")
+	if i := strings.LastIndexAny(s, "/#:"); i >= 0 && !strings.Contains(s, " ") {
 		s = s[i+1:]
 	}
-	s = strings.Map(func(r rune) rune {
-		if r == ' ' || r == '_' || r == '-' || r == '\u00a0' {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '_', '-', '\u00a0', '\u2010', '\u2011', '!':
 			return -1
 		}
 		return r
 	}, strings.ToLower(s))
-	if a, ok := availabilities[s]; ok {
-		return a
-	}
-	return watch.Unknown
 }
 
 // byOrder lists the availabilities from the best for who wants to buy.

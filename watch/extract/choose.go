@@ -2,11 +2,11 @@ package extract
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/lastlook/lastlook/watch"
-	"github.com/lastlook/lastlook/watch/price"
 )
 
 // The facts of which an observation's evidence speaks.
@@ -20,11 +20,19 @@ const (
 	FactURL          = "url"
 	// FactHigh is the upper end of a range whose lower end is the price.
 	FactHigh = "high"
-	// FactAmbiguous is one of several answers to the question for the price (or
-	// the availability): none was taken.
+	// FactAmbiguous is one of several answers to the question for the price: none
+	// was taken.
 	FactAmbiguous = "ambiguous"
 	// FactNoPrice is an amount that is no price, and why.
 	FactNoPrice = "no_price"
+	// FactAmbiguousStock is one of several answers to the question whether it can
+	// be had.
+	FactAmbiguousStock = "ambiguous_availability"
+	// FactContradiction is what another rule says, which does not count.
+	FactContradiction = "contradiction"
+	// FactValidUntil is when the offer ends, FactQuantity how much one buys.
+	FactValidUntil = "valid_until"
+	FactQuantity   = "quantity"
 	// FactTaxIncluded says whether tax is in the price: "true" or "false".
 	FactTaxIncluded = "tax_included"
 	// These are amounts that are stated beside the price and never are it.
@@ -39,12 +47,6 @@ const (
 // maxEvidence bounds how many answers are listed where there are several.
 const maxEvidence = 8
 
-var (
-	errNoCurrency = errors.New("no currency stands beside it, and none is guessed")
-	errNegative   = errors.New("it is below zero")
-	errZero       = errors.New("it is 0, for something that cannot be ordered")
-)
-
 // Observe reads what a page states of its product: [Parse], then
 // [Document.Product].
 func Observe(ctx context.Context, p Page) (watch.Observation, error) {
@@ -55,46 +57,30 @@ func Observe(ctx context.Context, p Page) (watch.Observation, error) {
 	return d.Product(ctx)
 }
 
-// Product returns what the page states of the product that it is about. The
-// price is left out where the page states none, or several; the evidence tells
-// which. At is left to who fetched the page.
-//
-// The error is a [NotProductError] or a [NoOfferError] if the page can be read
-// and states nothing.
-func (d *Document) Product(ctx context.Context) (watch.Observation, error) {
-	if d.urls.sentHome {
-		return watch.Observation{}, &NotProductError{Reason: HomePage}
-	}
-	g, err := readGraph(ctx, d.blocks)
-	if err != nil {
-		return watch.Observation{}, err
-	}
+// graphFinding is what items for machines state, be they JSON-LD's or microdata's.
+func (d *Document) graphFinding(g *graph, rule string) finding {
+	f := finding{rule: rule}
 	p, several, err := g.findProduct(d)
 	switch {
 	case err != nil:
-		if n, ok := errors.AsType[*NotProductError](err); ok && d.urls.callsHome {
-			n.Reason = HomePage
-		}
-		return watch.Observation{}, err
+		f.err = err
+		return f
 	case p == nil:
-		return d.undecided(several), nil
-	case d.urls.callsHome && p.matches(d) == 0:
-		// A home page has products too, and none of them is what was asked for.
-		return watch.Observation{}, &NotProductError{Reason: HomePage}
+		f.Ambiguous = true
+		f.Title = d.name()
+		note(&f.Observation, FactTitle, fact{f.Title, "the page's title"})
+		for i, p := range several {
+			if t := p.title(); i < maxEvidence {
+				note(&f.Observation, FactAmbiguous, fact{"a product of its own: " + t.text, p.nodes[0].where})
+			}
+		}
+		return f
 	}
-	c := &choice{d: d, collector: g.collect(p)}
+	f.own = p.matches(d) > 0
+	c := &choice{d: d, collector: g.collect(d, p)}
 	c.choose()
-	return c.observe(p), nil
-}
-
-// undecided is the observation of a page that is about several products.
-func (d *Document) undecided(several []*product) watch.Observation {
-	o := watch.Observation{Availability: watch.Unknown, Title: d.name()}
-	for _, p := range several {
-		f := p.title()
-		note(&o, FactAmbiguous, fact{"a product of its own: " + f.text, p.nodes[0].where})
-	}
-	return o
+	c.fill(&f, p)
+	return f
 }
 
 // name is what the page, if not the product, is called.
@@ -118,6 +104,7 @@ type choice struct {
 	said      []said
 	avail     []stated
 	elsewhere bool // all offers are for other variants than the one asked for
+	missed    bool // the variant that the watch names is not among them
 }
 
 func (c *choice) choose() {
@@ -156,9 +143,37 @@ func (c *choice) keep(wanted func(*offer) bool) (dropped bool) {
 // chooseVariant keeps the offers of the variant that the watch or the page's
 // address names.
 func (c *choice) chooseVariant() {
-	if sku := c.d.page.Hint.SKU; sku != "" && c.keep(func(o *offer) bool { return strings.EqualFold(o.sku.text, sku) }) {
+	hint := c.d.page.Hint
+	if sku := hint.SKU; sku != "" && c.keep(func(o *offer) bool { return o.hasID(sku) }) {
 		c.variant = true
 	}
+	if hint.Variant != "" && !c.variant {
+		best := 0
+		scores := make(map[*offer]int, len(c.offers))
+		for _, o := range c.offers {
+			scores[o] = o.fits(hint.Variant)
+			best = max(best, scores[o])
+		}
+		if best > 0 {
+			c.variant = c.keep(func(o *offer) bool { return scores[o] == best }) || len(c.offers) > 0
+		} else {
+			c.missed = len(c.offers) > 1
+		}
+	}
+	if !c.variant {
+		c.variantByAddress()
+	}
+	if c.variant {
+		// A range over all variants says nothing of one.
+		c.aggregates = nil
+		for _, o := range c.offers {
+			o.of = nil
+		}
+	}
+}
+
+// variantByAddress keeps the offers that the page's address names.
+func (c *choice) variantByAddress() {
 	scores := make(map[*offer]int, len(c.offers))
 	best, others := 0, 0
 	for _, o := range c.offers {
@@ -177,13 +192,6 @@ func (c *choice) chooseVariant() {
 		c.elsewhere = true
 	default:
 		c.variant = c.keep(func(o *offer) bool { return scores[o] == 0 }) || c.variant
-	}
-	if c.variant {
-		// A range over all variants says nothing of one.
-		c.aggregates = nil
-		for _, o := range c.offers {
-			o.of = nil
-		}
 	}
 }
 
@@ -217,7 +225,7 @@ func (c *choice) choosePrice() {
 			c.high = high
 		}
 	}
-	c.settle()
+	c.quotes = distinct(c.quotes)
 }
 
 // span returns the lowest and the highest of quotes in one currency.
@@ -248,7 +256,7 @@ func span(all []quote) (low, high *quote, ok bool) {
 func (c *choice) addQuotes(quotes []quote, avail []fact) {
 	orderable := false
 	for _, f := range avail {
-		yes, _ := readAvailability(f.text).Orderable()
+		yes, _ := ReadAvailability(f.text).Orderable()
 		orderable = orderable || yes
 	}
 	for _, q := range quotes {
@@ -258,40 +266,18 @@ func (c *choice) addQuotes(quotes []quote, avail []fact) {
 			q.err = errNegative
 		case !q.money.Positive() && !orderable:
 			// Shops write 0 where they have no price to tell.
-			c.said = append(c.said, said{FactNoPrice, fact{q.amount.text + ": " + errZero.Error(), q.amount.where}})
-			c.said = append(c.said, said{FactCurrency, q.currency})
+			c.said = append(c.said, said{name: FactNoPrice, fact: fact{q.amount.text + ": " + errZero.Error(), q.amount.where}})
+			c.said = append(c.said, said{name: FactCurrency, fact: q.currency})
 			continue
 		}
+		q.free = q.err == nil && !q.money.Positive()
 		c.quotes = append(c.quotes, q)
 	}
 }
 
-// settle leaves one of each distinct price. An amount whose currency is not
-// said is the same as one whose currency is.
-func (c *choice) settle() {
-	seen := map[string]bool{}
-	amounts := map[string]bool{}
-	var kept []quote
-	for _, q := range c.quotes {
-		if q.err == nil {
-			amounts[q.money.Amount().Trim(0).String()] = true
-		}
-	}
-	for _, q := range c.quotes {
-		if d, err := price.ParseMachine(q.amount.text); q.currency.text == "" && err == nil && amounts[d.Trim(0).String()] {
-			continue
-		}
-		if k := q.key(); !seen[k] {
-			seen[k] = true
-			kept = append(kept, q)
-		}
-	}
-	c.quotes = kept
-}
-
 // settled returns the price; nil if there is none, or several.
 func (c *choice) settled() *quote {
-	if len(c.quotes) != 1 || c.quotes[0].err != nil || c.elsewhere {
+	if len(c.quotes) != 1 || c.quotes[0].err != nil && c.quotes[0].bare == nil || c.elsewhere {
 		return nil
 	}
 	return &c.quotes[0]
@@ -302,72 +288,125 @@ func (c *choice) settled() *quote {
 func (c *choice) chooseAvailability() {
 	q := c.settled()
 	for _, o := range c.offers {
-		if q != nil && len(o.quotes) > 0 && o.quotes[0].err == nil && o.quotes[0].key() != q.key() {
+		if q != nil && len(o.quotes) > 0 && o.quotes[0].err == nil && !o.quotes[0].same(q) {
 			continue
 		}
-		ids := []string{o.sku.text, o.url, o.seller, o.name.text}
+		ids := []string{o.sku.text, o.url, o.seller, o.name.text + strings.Join(o.attrs, " ")}
 		for _, f := range o.avail {
-			c.avail = append(c.avail, stated{f, readAvailability(f.text), ids})
+			c.avail = append(c.avail, stated{f, ReadAvailability(f.text), ids})
 		}
 	}
 	for _, a := range c.aggregates {
 		for _, f := range a.avail {
-			c.avail = append(c.avail, stated{f, readAvailability(f.text), nil})
+			c.avail = append(c.avail, stated{f, ReadAvailability(f.text), nil})
 		}
 	}
 }
 
-// observe writes down what was chosen, with its evidence.
-func (c *choice) observe(p *product) watch.Observation {
-	o := watch.Observation{Availability: watch.Unknown}
+// fill writes down what was chosen, with its evidence.
+func (c *choice) fill(f *finding, p *product) {
+	o := &f.Observation
+	f.elsewhere = c.elsewhere
 	q := c.settled()
-	if q != nil {
-		o.Price = q.money
-		note(&o, FactPrice, q.amount)
-		note(&o, FactCurrency, q.currency)
-		if c.high != nil {
-			note(&o, FactHigh, c.high.amount)
+	if c.elsewhere {
+		for i := range c.quotes {
+			if i < maxEvidence {
+				note(o, FactAmbiguous, fact{c.quotes[i].shown() + ": another variant than the one asked for", c.quotes[i].amount.where})
+			}
+		}
+	} else {
+		f.settle(c.d, c.quotes)
+		if c.high != nil && c.high.err == nil && higher(c.high.money, o.Price) {
+			o.High = c.high.money
+			note(o, FactHigh, c.high.amount)
 		}
 	}
-	c.noteUndecided(&o, q)
+	listed := slices.DeleteFunc(slices.Clone(c.said), func(s said) bool { return s.name != FactListPrice || s.quote == nil || s.quote.err != nil })
 	for i, s := range c.said {
 		if i < maxEvidence {
-			note(&o, s.name, s.fact)
+			note(o, s.name, s.fact)
+		}
+		switch {
+		case s.quote == nil || s.quote.err != nil || !s.quote.money.Positive():
+		case s.name == FactListPrice && o.List.IsZero() && len(distinctSaid(listed)) == 1:
+			o.List = s.quote.money
+		case s.name == FactUnitPrice && o.Unit.Per == "":
+			o.Unit = unitPriceOf(s)
 		}
 	}
-	if !c.elsewhere {
+	if q != nil && !o.Price.IsZero() {
+		c.terms(o, q)
+	}
+	switch {
+	case c.elsewhere:
+	case c.missed && len(stockDiffers(c.avail)) > 1:
+		for _, s := range stockDiffers(c.avail) {
+			note(o, FactAmbiguousStock, s.fact)
+		}
+	default:
 		is, evidence := availabilityOf(c.avail, q != nil)
-		o.Availability = is
+		if is != watch.Unknown {
+			o.Availability = is
+		}
 		for _, s := range evidence {
 			name := FactAvailability
 			if len(evidence) > 1 {
-				name = FactAmbiguous
+				name = FactAmbiguousStock
 			}
-			note(&o, name, s.fact)
+			note(o, name, s.fact)
 		}
 	}
-	c.describe(&o, p)
-	return o
+	c.describe(o, p)
 }
 
-// noteUndecided says why there is no price.
-func (c *choice) noteUndecided(o *watch.Observation, q *quote) {
-	if q != nil {
-		return
-	}
-	for i, u := range c.quotes {
-		if i == maxEvidence {
-			break
+// stockDiffers returns one of each availability that is stated.
+func stockDiffers(all []stated) (out []stated) {
+	seen := map[watch.Availability]bool{}
+	for _, s := range all {
+		if !seen[s.is] {
+			seen[s.is] = true
+			out = append(out, s)
 		}
-		name, text := FactAmbiguous, strings.TrimSpace(u.amount.text+" "+u.currency.text)
-		switch {
-		case c.elsewhere:
-			text += ": another variant than the one asked for"
-		case u.err != nil:
-			name, text = FactNoPrice, text+": "+u.err.Error()
-		}
-		note(o, name, fact{text, u.amount.where})
 	}
+	return out
+}
+
+func distinctSaid(all []said) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range all {
+		out[s.quote.key()] = true
+	}
+	return out
+}
+
+// terms adds what the offers at the price say besides: how much one gets, and
+// until when.
+func (c *choice) terms(o *watch.Observation, q *quote) {
+	for _, of := range c.offers {
+		if len(of.quotes) == 0 || !of.quotes[0].same(q) {
+			continue
+		}
+		if of.quantity.Unit != "" && o.Quantity.Unit == "" {
+			o.Quantity = of.quantity
+			note(o, FactQuantity, fact{of.quantity.Amount.String() + " " + of.quantity.Unit, of.where})
+		}
+		if t, ok := lastDay(of.until.text); ok && (o.ValidUntil.IsZero() || t.After(o.ValidUntil)) {
+			o.ValidUntil = t
+			note(o, FactValidUntil, of.until)
+		}
+	}
+}
+
+// lastDay reads the end of an offer: a date ends with its day.
+func lastDay(s string) (time.Time, bool) {
+	s = strings.TrimSpace(s)
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05"} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t.UTC(), true
+		}
+	}
+	t, err := time.Parse(time.DateOnly, s)
+	return t.AddDate(0, 0, 1), err == nil
 }
 
 // describe adds what the product is: title, image, SKU, address.
@@ -396,9 +435,6 @@ func (c *choice) describe(o *watch.Observation, p *product) {
 	}
 	if !sku.ok() && len(c.offers) == 1 {
 		sku = c.offers[0].sku
-	}
-	if s := absolute(c.d.urls.base, c.d.ogImage); s != "" && !image.ok() {
-		image = fact{s, "meta og:image"}
 	}
 	o.Title, o.Image, o.SKU = shortenTo(title.text, maxTitle), image.text, shorten(sku.text)
 	note(o, FactTitle, title)

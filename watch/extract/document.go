@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
+
+	"github.com/lastlook/lastlook/watch"
 )
 
 // MaxBody is how large a page may be. A larger one is refused, never cut: the
@@ -49,12 +48,30 @@ type Hint struct {
 	Currency string
 	// SKU is the one that counts where offers of several are stated.
 	SKU string
+	// Variant names the one that counts: "Blue / M", or the number that the shop
+	// has for it.
+	Variant string
+	// Locale (BCP 47) says how to read what the page leaves open, "1.299", before
+	// what the page says of its own language.
+	Locale string
+	// PriceSelector and StockSelector point at the element that counts; see
+	// [ValidateSelector].
+	PriceSelector string
+	StockSelector string
+}
+
+// HintOf is what a listing's options say.
+func HintOf(o watch.Options) Hint {
+	return Hint{
+		Currency: o.Currency, SKU: o.SKU, Variant: o.Variant, Locale: o.Locale, PriceSelector: o.PriceSelector, StockSelector: o.StockSelector,
+	}
 }
 
 // Document is a parsed page. Make one with [Parse].
 type Document struct {
 	page Page
 	urls pageURLs
+	host string
 
 	html      string
 	title     string
@@ -66,7 +83,12 @@ type Document struct {
 	noscript  string
 	text      strings.Builder
 	scripts   int
+	lang      string
+	ogType    string
 	blocks    []string // JSON-LD scripts, in the order of the page
+	metas     []metaFact
+	root      *html.Node // nil if the page makes no tree
+	seen      scanned
 }
 
 // ErrTooLarge says that a page is larger than [MaxBody].
@@ -77,10 +99,11 @@ func Parse(ctx context.Context, p Page) (*Document, error) {
 	if len(p.Body) > MaxBody {
 		return nil, fmt.Errorf("%w: %d bytes, of which %d are read", ErrTooLarge, len(p.Body), MaxBody)
 	}
-	d := &Document{page: p, html: decode(p.Body, p.ContentType)}
+	d := &Document{page: p, html: decode(p.Body, p.ContentType), host: hostOf(p.URL)}
 	root, err := parseTree(ctx, d.html)
 	if err == nil {
-		d.readTree(root)
+		d.root = root
+		d.scan(root)
 	} else if err = d.readTokens(ctx); err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
@@ -143,155 +166,6 @@ func (d *Document) Scripts() int { return d.scripts }
 // HTML returns the page's source, in UTF-8.
 func (d *Document) HTML() string { return d.html }
 
-// decode returns the body in UTF-8. The character set is found as the [HTML
-// standard] says (byte order mark, header, meta element), with two differences,
-// since pages are often wrong about it: a page that is valid UTF-8 is read as
-// that, whatever one-byte set it claims; and one that claims UTF-8 but is not
-// falls to its meta element. A meta element may stand anywhere in the head.
-//
-// [HTML standard]: https://html.spec.whatwg.org/multipage/parsing.html#determining-the-character-encoding
-func decode(body []byte, contentType string) string {
-	enc, name, certain := charset.DetermineEncoding(body, contentType)
-	valid := utf8.Valid(body)
-	switch {
-	case name == "utf-8" && valid, valid && strings.HasPrefix(name, "windows-125"), valid && strings.HasPrefix(name, "iso-8859-"):
-		return string(bytes.TrimPrefix(body, []byte("\ufeff")))
-	case name == "utf-8", !certain:
-		if e, n := metaEncoding(body); e != nil && n != "utf-8" {
-			enc = e
-		}
-	}
-	if enc == encoding.Nop {
-		return strings.ToValidUTF8(string(body), "\ufffd")
-	}
-	out, err := enc.NewDecoder().Bytes(body)
-	if err != nil {
-		return strings.ToValidUTF8(string(body), "\ufffd")
-	}
-	return string(out)
-}
-
-// metaEncoding looks for the meta element that names the character set, also
-// behind the first 1024 bytes, to which the standard confines it.
-func metaEncoding(body []byte) (encoding.Encoding, string) {
-	head := body[:min(len(body), 64<<10)]
-	for {
-		i := bytes.IndexByte(head, '<')
-		if i < 0 {
-			return nil, ""
-		}
-		head = head[i:]
-		if len(head) > 5 && bytes.EqualFold(head[:5], []byte("<meta")) {
-			end := bytes.IndexByte(head, '>')
-			if end < 0 {
-				return nil, ""
-			}
-			if bytes.Contains(bytes.ToLower(head[:end]), []byte("charset")) {
-				if e, name, _ := charset.DetermineEncoding(head[:end+1], ""); name != "windows-1252" {
-					return e, name
-				}
-			}
-			head = head[end:]
-			continue
-		}
-		head = head[1:]
-	}
-}
-
-// readTree goes through the tree once, in the order of the page.
-func (d *Document) readTree(root *html.Node) {
-	for n := root; n != nil; {
-		if d.enter(n) && n.FirstChild != nil {
-			n = n.FirstChild
-			continue
-		}
-		for n != nil && n.NextSibling == nil {
-			n = n.Parent
-		}
-		if n != nil {
-			n = n.NextSibling
-		}
-	}
-}
-
-// enter notes what a node says; deeper says whether to go on with its children.
-func (d *Document) enter(n *html.Node) (deeper bool) {
-	switch n.Type {
-	case html.TextNode:
-		d.addText(n.Data)
-		return false
-	case html.ElementNode:
-	case html.CommentNode, html.DoctypeNode:
-		return false
-	default:
-		return true
-	}
-	switch n.Data {
-	case "script":
-		d.addScript(attr(n, "type"), textOf(n))
-		return false
-	case "title":
-		if d.title == "" && n.Namespace == "" {
-			d.title = shortenTo(textOf(n), maxTitle)
-		}
-		return false
-	case "h1":
-		if d.h1s++; d.h1 == "" && d.h1s <= maxHeadings {
-			d.h1 = shortenTo(textOf(n), maxTitle)
-		}
-	case "noscript":
-		if len(d.noscript) < maxText {
-			d.noscript += " " + shortenTo(textOf(n), maxText)
-		}
-		return false
-	case "style", "template", "svg", "iframe":
-		return false
-	case "meta", "link":
-		d.addHead(n.Data, func(key string) string { return attr(n, key) })
-	}
-	return !hasAttr(n, "hidden")
-}
-
-// readTokens is readTree for pages of which no tree can be built.
-func (d *Document) readTokens(ctx context.Context) error {
-	z := html.NewTokenizer(&ctxReader{ctx: ctx, r: strings.NewReader(d.html)})
-	var in string // the element whose raw text comes next
-	var scriptType string
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			if errors.Is(z.Err(), io.EOF) {
-				return nil
-			}
-			return z.Err()
-		case html.TextToken:
-			raw := string(z.Raw())
-			switch in {
-			case "script":
-				d.addScript(scriptType, raw)
-			case "title":
-				d.title = shortenTo(html.UnescapeString(raw), maxTitle)
-			case "style", "noscript", "iframe":
-			default:
-				d.addText(html.UnescapeString(raw))
-			}
-			in = ""
-		case html.StartTagToken, html.SelfClosingTagToken:
-			t := z.Token()
-			in = t.Data
-			get := func(key string) string { return attr(&html.Node{Attr: t.Attr}, key) }
-			switch in {
-			case "script":
-				scriptType = get("type")
-			case "meta", "link":
-				d.addHead(in, get)
-			}
-		default:
-			in = ""
-		}
-	}
-}
-
 func (d *Document) addScript(scriptType, body string) {
 	media, _, err := mime.ParseMediaType(scriptType)
 	if err != nil {
@@ -315,13 +189,21 @@ func (d *Document) addHead(element string, get func(string) string) {
 	if name == "" {
 		name = get("name")
 	}
-	switch strings.ToLower(name) {
+	switch name = strings.ToLower(strings.TrimSpace(name)); name {
 	case "og:title":
 		d.ogTitle = shortenTo(get("content"), maxTitle)
 	case "og:image", "og:image:secure_url":
 		if d.ogImage == "" {
 			d.ogImage = strings.TrimSpace(get("content"))
 		}
+	case "og:type":
+		d.ogType = strings.ToLower(strings.TrimSpace(get("content")))
+	case "og:locale":
+		if d.lang == "" {
+			d.lang = strings.TrimSpace(get("content"))
+		}
+	default:
+		d.addMeta(name, get("content"))
 	}
 }
 

@@ -58,8 +58,21 @@ func readGraph(ctx context.Context, scripts []string) (*graph, error) {
 		}
 		g.blocks = append(g.blocks, values)
 	}
+	g.read("JSON-LD")
+	return g, nil
+}
+
+// newGraph makes a graph of what was read already.
+func newGraph(blocks [][]value, label string) *graph {
+	g := &graph{byID: map[string]*value{}, mains: map[*value]bool{}, blocks: blocks}
+	g.read(label)
+	return g
+}
+
+// read finds what the blocks are about.
+func (g *graph) read(name string) {
 	for i, values := range g.blocks {
-		label := "JSON-LD"
+		label := name
 		if len(g.blocks) > 1 {
 			label += " #" + strconv.Itoa(i+1)
 		}
@@ -72,7 +85,6 @@ func readGraph(ctx context.Context, scripts []string) (*graph, error) {
 		g.products[i].main = p.main || g.mains[p.v]
 	}
 	g.nested -= len(g.products)
-	return g, nil
 }
 
 // index notes all objects by their @id, and counts the products among them.
@@ -109,6 +121,7 @@ func (g *graph) top(v *value, label string, main bool) {
 
 func (g *graph) topObject(v *value, label string, main bool) {
 	t := typesOf(v)
+	main = main || v.get(mainKey) != nil
 	name := ""
 	if len(t) > 0 {
 		name = shorten(t[0])

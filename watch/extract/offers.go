@@ -7,17 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/price"
 )
-
-// quote is an amount as it is stated, with its currency.
-type quote struct {
-	amount   fact
-	currency fact
-	money    price.Money
-	err      error  // why the two are no money
-	tax      string // "true" or "false" if it is said whether tax is included
-}
 
 // offer is one way to get the product.
 type offer struct {
@@ -30,14 +22,21 @@ type offer struct {
 	url, seller string
 	// of is the aggregate that it is part of, nil if it stands alone.
 	of *aggregate
+	// ids and attrs are what a watch can name it by: SKU and other numbers; colour,
+	// size and the like.
+	ids, attrs []string
+	quantity   watch.Quantity
+	until      fact
 	// said keeps what else is stated: list price, tax.
 	said []said
 }
 
-// said is a fact under its name.
+// said is a fact under its name, with the amount that it is, and its unit.
 type said struct {
-	name string
-	fact fact
+	name  string
+	fact  fact
+	quote *quote
+	per   *value
 }
 
 // aggregate is an AggregateOffer: the range of what its offers cost.
@@ -49,6 +48,7 @@ type aggregate struct {
 
 // collector gathers the offers of one product.
 type collector struct {
+	d          *Document
 	g          *graph
 	seen       map[*value]bool
 	offers     []*offer
@@ -60,6 +60,8 @@ type origin struct {
 	where     string
 	currency  fact
 	name, sku fact // of the variant
+	ids       []string
+	attrs     []string
 	url       string
 	of        *aggregate
 	depth     int
@@ -67,8 +69,8 @@ type origin struct {
 
 const maxNesting = 8
 
-func (g *graph) collect(p *product) *collector {
-	c := &collector{g: g, seen: map[*value]bool{}}
+func (g *graph) collect(d *Document, p *product) *collector {
+	c := &collector{d: d, g: g, seen: map[*value]bool{}}
 	for _, n := range p.nodes {
 		if isOffer(typesOf(n.v)) {
 			continue // it stands for a product that nothing else states
@@ -90,8 +92,9 @@ func (c *collector) product(v *value, from origin) {
 	c.seen[v] = true
 	from.depth++
 	from.name, from.sku, from.url = nameOf(v, from.where), skuOf(v, from.where), link(v.get("url"))
+	from.ids, from.attrs = idsOf(v), attrsOf(v)
 	c.all(v.get("offers"), from, ".offers", c.offer)
-	from.name, from.sku, from.url = fact{}, fact{}, ""
+	from.name, from.sku, from.url, from.ids, from.attrs = fact{}, fact{}, "", nil, nil
 	c.all(v.get("hasVariant"), from, ".hasVariant", c.product)
 }
 
@@ -125,7 +128,7 @@ func (c *collector) offer(v *value, from origin) {
 	}
 	low, high, parts := v.get("lowPrice"), v.get("highPrice"), v.get("offers")
 	if low != nil || parts != nil {
-		a := &aggregate{low: one(low, from, ".lowPrice"), high: one(high, from, ".highPrice"), avail: facts(v, "availability", from.where)}
+		a := &aggregate{low: c.one(low, from, ".lowPrice"), high: c.one(high, from, ".highPrice"), avail: facts(v, "availability", from.where)}
 		c.aggregates = append(c.aggregates, a)
 		from.of = a
 		c.all(parts, from, ".offers", c.offer)
@@ -141,29 +144,56 @@ func (c *collector) offer(v *value, from origin) {
 		where: from.where, of: from.of, avail: facts(v, "availability", from.where), used: isUsed(v),
 		name: cmp.Or(nameOf(v, from.where), from.name), sku: cmp.Or(skuOf(v, from.where), from.sku), url: cmp.Or(link(v.get("url")), from.url),
 		seller: cmp.Or(scalar(v.get("seller").get("name")), scalar(v.get("offeredBy").get("name"))),
+		ids:    append(idsOf(v), from.ids...), attrs: append(attrsOf(v), from.attrs...),
 	}
-	o.quotes = quotes(v.get("price"), from, ".price")
-	c.all(v.get("priceSpecification"), from, ".priceSpecification", o.specification)
+	if of := v.get("itemOffered"); of != nil && of.kind == object {
+		of = c.g.resolve(of)
+		o.ids, o.attrs = append(idsOf(of), o.ids...), append(attrsOf(of), o.attrs...)
+		o.name, o.sku, o.url = cmp.Or(o.name, nameOf(of, from.where+".itemOffered")), cmp.Or(o.sku, skuOf(of, from.where+".itemOffered")), cmp.Or(o.url, link(of.get("url")))
+	}
+	if until := scalar(v.get("priceValidUntil")); until != "" {
+		o.until = fact{until, from.where + ".priceValidUntil"}
+	}
+	o.quotes = c.quotes(v.get("price"), from, ".price")
+	if q := c.one(v.get("price_regular"), from, ".price_regular"); q != nil {
+		o.said = append(o.said, said{name: FactListPrice, fact: q.amount, quote: q})
+	}
+	c.all(v.get("priceSpecification"), from, ".priceSpecification", func(v *value, from origin) { c.specification(o, v, from) })
 	o.dedupe()
 	c.offers = append(c.offers, o)
 }
 
 // specification adds what a PriceSpecification says: the price, if it is one
 // that anybody can pay for the whole thing.
-func (o *offer) specification(v *value, from origin) {
+func (c *collector) specification(o *offer, v *value, from origin) {
+	v = c.g.resolve(v)
 	if cur := scalar(v.get("priceCurrency")); cur != "" {
 		from.currency = fact{cur, from.where + ".priceCurrency"}
 	}
-	got := quotes(v.get("price"), from, ".price")
+	got := c.quotes(v.get("price"), from, ".price")
+	if len(got) == 0 {
+		got = c.quotes(v.get("minPrice"), from, ".minPrice")
+	}
 	if len(got) == 0 {
 		return
 	}
 	if name := specificationKind(v); name != "" {
-		o.said = append(o.said, said{name, got[0].amount})
+		o.said = append(o.said, said{name, got[0].amount, &got[0], v.get("referenceQuantity")})
 		return
 	}
-	if tax := strings.ToLower(scalar(v.get("valueAddedTaxIncluded"))); tax != "" {
-		o.said = append(o.said, said{FactTaxIncluded, fact{tax, from.where + ".valueAddedTaxIncluded"}})
+	if kind := specificationType(v); kind == "saleprice" {
+		for i := range got {
+			got[i].onSale = true
+		}
+	}
+	if ref := v.get("referenceQuantity"); ref != nil {
+		o.quantity = quantityOf(ref)
+	}
+	if until := scalar(v.get("validThrough")); until != "" && !o.until.ok() {
+		o.until = fact{until, from.where + ".validThrough"}
+	}
+	if tax := taxOf(v); tax != "" {
+		o.said = append(o.said, said{name: FactTaxIncluded, fact: fact{tax, from.where + ".valueAddedTaxIncluded"}})
 		for i := range got {
 			got[i].tax = tax
 		}
@@ -173,7 +203,7 @@ func (o *offer) specification(v *value, from origin) {
 
 // specificationKind says what a specification's price is, if not the price.
 func specificationKind(v *value) string {
-	kind := strings.ToLower(term(scalar(v.get("priceType"))))
+	kind := specificationType(v)
 	types := typesOf(v)
 	switch {
 	case kind == "listprice", kind == "msrp", kind == "srp", kind == "strikethroughprice", kind == "regularprice":
@@ -190,6 +220,19 @@ func specificationKind(v *value) string {
 		return FactUnitPrice
 	case moreThanOne(v.get("eligibleQuantity").get("minValue")):
 		return FactQuantityPrice
+	}
+	return ""
+}
+
+func specificationType(v *value) string { return strings.ToLower(term(scalar(v.get("priceType")))) }
+
+// taxOf says whether tax is included: "true", "false", or "".
+func taxOf(v *value) string {
+	switch strings.ToLower(term(scalar(v.get("valueAddedTaxIncluded")))) {
+	case "true", "1", "yes":
+		return "true"
+	case "false", "0", "no":
+		return "false"
 	}
 	return ""
 }
@@ -220,28 +263,20 @@ func isUsed(v *value) bool {
 }
 
 // dedupe leaves one quote of each amount. What is stated without tax beside a
-// price with it is not what is paid.
+// price with it is not what is paid, nor is the price beside the one of a sale.
 func (o *offer) dedupe() {
 	if slices.ContainsFunc(o.quotes, func(q quote) bool { return q.tax == "true" }) {
 		o.quotes = slices.DeleteFunc(o.quotes, func(q quote) bool { return q.tax == "false" })
 	}
-	seen := map[string]bool{}
-	kept := o.quotes[:0]
-	for _, q := range o.quotes {
-		if k := q.key(); !seen[k] {
-			seen[k] = true
-			kept = append(kept, q)
+	if slices.ContainsFunc(o.quotes, func(q quote) bool { return q.onSale && q.err == nil }) {
+		for i := range o.quotes {
+			if q := o.quotes[i]; !q.onSale {
+				o.said = append(o.said, said{name: FactListPrice, fact: q.amount, quote: &q})
+			}
 		}
+		o.quotes = slices.DeleteFunc(slices.Clone(o.quotes), func(q quote) bool { return !q.onSale })
 	}
-	o.quotes = kept
-}
-
-// key is equal for quotes that say the same.
-func (q *quote) key() string {
-	if q.err != nil {
-		return "?" + q.amount.text + " " + q.currency.text
-	}
-	return q.money.Amount().Trim(0).String() + " " + q.money.Currency()
+	o.quotes = distinct(o.quotes)
 }
 
 // maxQuotes bounds what is taken from one property: one is usual, two make it
@@ -249,23 +284,20 @@ func (q *quote) key() string {
 const maxQuotes = 16
 
 // quotes reads each amount that a value states.
-func quotes(v *value, from origin, name string) (out []quote) {
+func (c *collector) quotes(v *value, from origin, name string) (out []quote) {
+	exact := v != nil && v.kind == number
 	for s := range scalars(v) {
-		q := quote{amount: fact{s, from.where + name}, currency: from.currency}
-		q.money, q.err = price.Machine(s, from.currency.text)
-		if from.currency.text == "" {
-			q.err = errNoCurrency
-		}
-		if out = append(out, q); len(out) == maxQuotes {
+		out = append(out, c.d.readQuote(fact{s, from.where + name}, from.currency, exact))
+		if len(out) == maxQuotes {
 			break
 		}
 	}
-	return out
+	return distinct(out)
 }
 
 // one returns the quote that a value states; nil if it states none.
-func one(v *value, from origin, name string) *quote {
-	for _, q := range quotes(v, from, name) {
+func (c *collector) one(v *value, from origin, name string) *quote {
+	for _, q := range c.quotes(v, from, name) {
 		return &q
 	}
 	return nil

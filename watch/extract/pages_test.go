@@ -49,7 +49,7 @@ func TestPages(t *testing.T) {
 		{"marketplace.html", "https://prixclair.example/aria3", "text/html; charset=utf-8",
 			"179.99 EUR|in_stock|Casque audio Aria 3|3701234567890", map[string]string{"high": "249,00", "image": "https://prixclair.example/img/aria3.webp"}},
 		{"shift-jis.html", "https://yamamoto.example/km55", "text/html",
-			"|in_stock|炊飯器 極 5.5合 ブラック|KM-55", map[string]string{"no_price": `29,800 JPY: invalid price: ambiguous: "29,800" can be 29.800 or 29800`}},
+			"29800 JPY|in_stock|炊飯器 極 5.5合 ブラック|KM-55", map[string]string{"price": "29,800"}},
 		{"claims-latin1-is-utf8.html", "https://penon.example/otono", "text/html; charset=iso-8859-1",
 			"349.00 EUR|limited|Sillón «Otoño»|OTO-1", nil},
 		{"claims-utf8-is-latin1.html", "https://penon.example/otono", "text/html; charset=utf-8",
@@ -145,9 +145,9 @@ func TestOffers(t *testing.T) {
 		hint             extract.Hint
 	}{
 		{"no currency", offer(`{"price":"5"}`), "|unknown|Tee|", extract.Hint{}},
-		{"no currency, but the watch has one", offer(`{"price":"5"}`), "|unknown|Tee|", extract.Hint{Currency: "EUR"}},
-		{"a symbol is no currency", offer(`{"price":"5","priceCurrency":"€"}`), "|unknown|Tee|", extract.Hint{}},
-		{"a symbol in the price", offer(`{"price":"€5","priceCurrency":"EUR"}`), "|unknown|Tee|", extract.Hint{}},
+		{"no currency, but the watch has one", offer(`{"price":"5"}`), "5.00 EUR|unknown|Tee|", extract.Hint{Currency: "EUR"}},
+		{"a symbol for a code", offer(`{"price":"5","priceCurrency":"€"}`), "5.00 EUR|unknown|Tee|", extract.Hint{}},
+		{"a symbol in the price", offer(`{"price":"€5","priceCurrency":"EUR"}`), "5.00 EUR|unknown|Tee|", extract.Hint{}},
 		{"grouped like thousands", offer(`{"price":"1.299","priceCurrency":"EUR"}`), "|unknown|Tee|", extract.Hint{}},
 		{"negative", offer(`{"price":"-5","priceCurrency":"EUR","availability":"InStock"}`), "|in_stock|Tee|", extract.Hint{}},
 		{"free", offer(`{"price":0,"priceCurrency":"EUR","availability":"InStock"}`), "0.00 EUR|in_stock|Tee|", extract.Hint{}},

@@ -278,6 +278,8 @@ const (
 	ListingPage Reason = "listing_page"
 	// HomePage: the site's home page was answered instead of what was asked for.
 	HomePage Reason = "home_page"
+	// MissingPage: the site says in words that there is no such page.
+	MissingPage Reason = "missing_page"
 )
 
 // ErrNotProduct is wrapped by every [NotProductError].
@@ -297,6 +299,8 @@ func (e *NotProductError) Error() string {
 		return fmt.Sprintf("%s: it lists products (%s): watch the address of one of them", ErrNotProduct, e.Found)
 	case HomePage:
 		return fmt.Sprintf("%s: the site answered with its home page: check the address", ErrNotProduct)
+	case MissingPage:
+		return fmt.Sprintf("%s: the site says that there is no such page (%q): check the address", ErrNotProduct, e.Found)
 	case NoProduct:
 	}
 	return fmt.Sprintf("%s: looked for a JSON-LD Product, ProductGroup or Offer: %s", ErrNotProduct, e.Found)
