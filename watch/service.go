@@ -66,6 +66,10 @@ type Config struct {
 	Jitter float64
 	// Rand gives numbers in [0, 1) for it. It is safe for concurrent use.
 	Rand func() float64
+	// Lane, if set, names what can be slow or broken on its own when a recipient
+	// is told through a channel; "" is the channel. It is called under the
+	// store's lock: it must be quick, and ask no store.
+	Lane func(recipient, channel string) string
 }
 
 // Service detects, and gives the dispatcher its topic.
@@ -226,8 +230,21 @@ func (s *Service) detect(o Observation, now time.Time) func(Entry, []lastlook.Ke
 				d, err = Detected{States: e.States}, nil
 			}
 		}()
-		return Detect(e, keys, o, now)
+		d, err = Detect(e, keys, o, now)
+		if s.cfg.Lane != nil {
+			for i := range d.Items {
+				d.Items[i].Lane = s.cfg.Lane(d.Items[i].Recipient, d.Items[i].Channel)
+			}
+		}
+		return d, err
 	}
+}
+
+// Detector returns what [Recording.Detect] is for an observation that the
+// service did not make itself: the question of [Detect], with the lanes filled
+// in, and what goes wrong with one watch kept from the others.
+func (s *Service) Detector(o Observation, now time.Time) func(Entry, []lastlook.KeyRow) (Detected, error) {
+	return s.detect(o, now)
 }
 
 // Look looks at a listing once, without recording anything.

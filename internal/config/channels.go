@@ -29,6 +29,10 @@ const (
 // messages to the log.
 const LogChannel = "log"
 
+// PushChannel is the name of the channel that pushes to devices. It is there as
+// soon as there are VAPID keys.
+const PushChannel = "push"
+
 // ErrUnknownChannel says that no channel has the name given.
 var ErrUnknownChannel = errors.New("config: unknown channel")
 
@@ -51,6 +55,8 @@ func (c Channel) Validate() error {
 	switch {
 	case !nameRule.MatchString(c.Name):
 		return fmt.Errorf("%w: %q is no channel name: use small letters, digits, dots, dashes and underscores", ErrInvalid, c.Name)
+	case c.Name == PushChannel:
+		return fmt.Errorf("%w: the channel %q is the one that pushes to devices: choose another name", ErrInvalid, c.Name)
 	case c.Name == LogChannel:
 		return fmt.Errorf("%w: the channel %q is always there, and cannot be set up anew or removed: choose another name", ErrInvalid, c.Name)
 	}

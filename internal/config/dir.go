@@ -79,15 +79,17 @@ func unusable(path string, err error) error {
 // Path returns the directory's absolute path.
 func (d Dir) Path() string { return d.path }
 
+func (d Dir) file(name string) string { return filepath.Join(d.path, name) }
+
 // Database returns the path of the SQLite file.
-func (d Dir) Database() string { return filepath.Join(d.path, "lastlook.db") }
+func (d Dir) Database() string { return d.file("lastlook.db") }
 
 // ChannelsFile returns the path of the file that holds the channels.
-func (d Dir) ChannelsFile() string { return filepath.Join(d.path, "channels.json") }
+func (d Dir) ChannelsFile() string { return d.file("channels.json") }
 
 // AllowFile returns the path of the file that lists what may be called although
 // it is private.
-func (d Dir) AllowFile() string { return filepath.Join(d.path, "allow-private.txt") }
+func (d Dir) AllowFile() string { return d.file("allow-private.txt") }
 
 // AllowPrivate reads that file: an entry a line, with comments after a #. A
 // missing file lists nothing.

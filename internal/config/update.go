@@ -19,7 +19,7 @@ const (
 // UpdateChannels changes the channels by a function, one process at a time.
 // The file is replaced in one step: a reader sees the old or the new one.
 func (d Dir) UpdateChannels(ctx context.Context, change func(Channels) (Channels, error)) error {
-	unlock, err := d.lockChannels(ctx)
+	unlock, err := d.lock(ctx, d.ChannelsFile(), "the channels")
 	if err != nil {
 		return err
 	}
@@ -42,11 +42,11 @@ func (d Dir) updateChannels(change func(Channels) (Channels, error)) error {
 	return replaceFile(d.ChannelsFile(), b)
 }
 
-// lockChannels makes a file that only one process can make. It is no lock of
-// the operating system, so that it works the same everywhere; a process that
-// is killed within these few milliseconds leaves it behind.
-func (d Dir) lockChannels(ctx context.Context) (unlock func() error, err error) {
-	path := d.ChannelsFile() + ".lock"
+// lock makes a file beside another one that only one process can make. It is no
+// lock of the operating system, so that it works the same everywhere; a process
+// that is killed within these few milliseconds leaves it behind.
+func (d Dir) lock(ctx context.Context, file, what string) (unlock func() error, err error) {
+	path := file + ".lock"
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	for {
@@ -55,21 +55,21 @@ func (d Dir) lockChannels(ctx context.Context) (unlock func() error, err error) 
 			return func() error { return errors.Join(f.Close(), os.Remove(path)) }, nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("lock the channels: %w", err)
+			return nil, fmt.Errorf("lock %s: %w", what, err)
 		}
 		timer := time.NewTimer(lockPoll)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, fmt.Errorf("another lastlook is changing the channels: wait for it, or delete %s if none is running", path)
+			return nil, fmt.Errorf("another lastlook is changing %s: wait for it, or delete %s if none is running", what, path)
 		}
 	}
 }
 
 // replaceFile writes a file for its owner alone, in one step.
 func replaceFile(path string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".channels-*") // made with 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".lastlook-*") // made with 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

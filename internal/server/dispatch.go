@@ -6,35 +6,75 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/internal/config"
+	"github.com/lastlook/lastlook/watch"
 )
 
-// channelSet is the channels as they stood in one version of their file.
+// channelSet is the channels, and the keys to push with, as they stood in one
+// version of their files.
 type channelSet struct {
 	config.Channels
+	vapid config.VAPID
 	stamp string
 }
 
 func readChannels(dir config.Dir) (*channelSet, error) {
 	stamp := stampOf(dir) // first, so that a change in between is seen later
 	channels, err := dir.Channels()
-	return &channelSet{channels, stamp}, err
+	vapid, verr := dir.VAPID()
+	return &channelSet{channels, vapid, stamp}, errors.Join(err, verr)
 }
 
-// stampOf tells one version of the channels' file from another.
+// Names returns the names of all channels that can be told through.
+func (c *channelSet) Names() []string {
+	names := c.Channels.Names()
+	if len(c.vapid) > 0 {
+		names = append(names, config.PushChannel)
+		slices.Sort(names)
+	}
+	return names
+}
+
+// check reports the first of a watch's channels that cannot tell its recipient.
+func (c *channelSet) check(w *watch.Watch) error {
+	for _, name := range w.Channels {
+		if name != config.PushChannel {
+			if err := c.Check(name); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, ok := device.IDOf(w.Recipient); !ok {
+			return fmt.Errorf("%w: the channel %q pushes to devices, and %q is none: open the page that lastlook serve shows, and watch from there", ErrInvalid, name, w.Recipient)
+		}
+		if len(c.vapid) == 0 {
+			return fmt.Errorf("%w: there are no keys to push with yet: lastlook serve makes them", ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// stampOf tells one version of these files from another.
 func stampOf(dir config.Dir) string {
-	info, err := os.Stat(dir.ChannelsFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return "none"
+	stamp := ""
+	for _, path := range []string{dir.ChannelsFile(), dir.VAPIDFile()} {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			stamp += "none;"
+		case err != nil:
+			stamp += err.Error() + ";"
+		default:
+			stamp += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), ";")
+		}
 	}
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
+	return stamp
 }
 
 // newDispatcher makes a dispatcher of the channels given.
@@ -43,8 +83,13 @@ func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, erro
 	if err != nil {
 		return nil, err
 	}
+	if len(channels.vapid) > 0 {
+		if built[config.PushChannel], err = s.newPush(channels.vapid); err != nil {
+			return nil, err
+		}
+	}
 	d, err := lastlook.NewDispatcher(s.outbox, lastlook.Config{
-		Topics:   []lastlook.Registration{s.service.Topic()},
+		Topics:   []lastlook.Registration{s.service.Topic(), s.testTopic()},
 		Channels: built,
 		Observer: observer{s.log},
 		Logger:   s.log,

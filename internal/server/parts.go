@@ -13,6 +13,8 @@ import (
 	"github.com/lastlook/lastlook/channel/log"
 	"github.com/lastlook/lastlook/channel/ntfy"
 	"github.com/lastlook/lastlook/channel/webhook"
+	"github.com/lastlook/lastlook/device"
+	"github.com/lastlook/lastlook/device/devicesqlite"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/door"
 	"github.com/lastlook/lastlook/source/page"
@@ -24,17 +26,28 @@ import (
 // pageSource is the source of listings that are web pages.
 const pageSource = page.SourceName
 
-// openStores opens the outbox and the watches in one SQLite file.
-func openStores(ctx context.Context, path string) (outboxStore, watch.Store, error) {
+// stores are the outbox, the watches and the devices in one database.
+type stores struct {
+	outbox  outboxStore
+	watches watch.Store
+	devices device.Store
+}
+
+// openStores opens them in one SQLite file.
+func openStores(ctx context.Context, path string) (stores, error) {
 	store, err := sqlite.Open(ctx, path)
 	if err != nil {
-		return nil, nil, err
+		return stores{}, err
 	}
 	watches, err := watchsqlite.Open(ctx, store)
 	if err != nil {
-		return nil, nil, errors.Join(err, store.Close())
+		return stores{}, errors.Join(err, store.Close())
 	}
-	return store, watches, nil
+	devices, err := devicesqlite.Open(ctx, store)
+	if err != nil {
+		return stores{}, errors.Join(err, store.Close())
+	}
+	return stores{store, watches, devices}, nil
 }
 
 // OpenStores opens the stores of a directory alone, as the demo needs them.
@@ -43,11 +56,11 @@ func OpenStores(ctx context.Context, dir string) (lastlook.Store, watch.Store, f
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	store, watches, err := openStores(ctx, d.Database())
+	s, err := openStores(ctx, d.Database())
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return store, watches, store.Close, nil
+	return s.outbox, s.watches, s.outbox.Close, nil
 }
 
 // newSources makes the sources that listings can be looked at with.

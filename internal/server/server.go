@@ -8,10 +8,10 @@
 //
 // # Lanes
 //
-// Each channel that can be set up today has exactly one destination, so the
-// default lane, the channel itself, separates destinations already, and
-// detection leaves it at that. A channel that reaches many hosts (browser
-// push, mail) will need its lane filled in at detection.
+// Each channel that an operator sets up has exactly one destination, so the
+// default lane, the channel itself, separates destinations already. Push
+// reaches many hosts: its lane is the device's push service, filled in at
+// detection.
 //
 // # Concurrency
 //
@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/watch"
 )
@@ -67,6 +68,10 @@ type Options struct {
 	// AllowPrivate lists what the operator's addresses may lead to besides
 	// public ones: addresses, prefixes, names. The data directory may list more.
 	AllowPrivate []string
+	// HTTP says where the page and the API are served, Push how devices are
+	// pushed to.
+	HTTP HTTPOptions
+	Push PushOptions
 	// Clock is the source of now (default [time.Now]), Rand gives numbers in
 	// [0, 1) for jitter (default [rand.Float64]).
 	Clock func() time.Time
@@ -97,6 +102,9 @@ type Server struct {
 	watches  watch.Store
 	service  *watch.Service
 	outbox   *lastlook.Outbox
+	devices  *device.Service
+	lanes    *pushLanes
+	looks    *nowLooks
 	channels atomic.Pointer[channelSet]
 
 	// dispatcher is the one that runs now, for waking it.
@@ -121,19 +129,22 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, watches, err := openStores(ctx, opt.Dir.Database())
+	st, err := openStores(ctx, opt.Dir.Database())
 	if err != nil {
 		return nil, err
 	}
-	service, err := watch.New(watch.Config{Store: watches, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand})
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: store, watches: watches, service: service,
-		outbox: lastlook.NewOutbox(store, lastlook.WithClock(opt.Clock), lastlook.WithTopics(watch.TopicName)),
+		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(),
+		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(watch.TopicName, testTopicName)),
 	}
 	s.channels.Store(channels)
+	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of})
+	if err == nil {
+		s.devices, err = device.New(device.Config{Store: st.devices, Clock: opt.Clock, Unmute: s.unmutePush})
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.outbox.Close())
+	}
 	return s, nil
 }
 
@@ -144,7 +155,7 @@ func (s *Server) Close() error { return s.store.Close() }
 func (s *Server) Outbox() *lastlook.Outbox { return s.outbox }
 
 // Topics returns the topics that this server looks at and judges.
-func (s *Server) Topics() []string { return []string{watch.TopicName} }
+func (s *Server) Topics() []string { return []string{watch.TopicName, testTopicName} }
 
 // Channels returns the names of the channels that can be told through.
 func (s *Server) Channels() []string { return s.channels.Load().Names() }

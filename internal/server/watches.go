@@ -24,6 +24,9 @@ type NewWatch struct {
 	Channels []string
 	// NoLook leaves out the first look.
 	NoLook bool
+	// Foreign says that it was not the operator who typed the URL: it never
+	// leads into a private network.
+	Foreign bool
 }
 
 // Added is what became of a [NewWatch].
@@ -45,7 +48,7 @@ func (s *Server) AddWatch(ctx context.Context, n NewWatch) (Added, error) {
 	if err != nil {
 		return Added{}, err
 	}
-	if err := s.channels.Load().Check(w.Channels...); err != nil {
+	if err := s.channels.Load().check(&w); err != nil {
 		return Added{}, err
 	}
 	var look *Look
@@ -85,7 +88,7 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 	id := added.Entry.Watch.ID
 	entries, err := s.watches.Record(ctx, now, watch.Recording{
 		ListingID: added.Entry.Listing.ID, Observation: o, NextLook: now.Add(added.Entry.Listing.Interval),
-		Detect: func(e Entry, keys []lastlook.KeyRow) (watch.Detected, error) { return watch.Detect(e, keys, o, now) },
+		Detect: s.service.Detector(o, now),
 	})
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
 	if err != nil {
 		return watch.Listing{}, watch.Watch{}, err
 	}
-	l := watch.Listing{Source: pageSource, URL: address, Private: true, Interval: n.Every}
+	l := watch.Listing{Source: pageSource, URL: address, Private: !n.Foreign, Interval: n.Every}
 	if l.Interval == 0 {
 		l.Interval = watch.DefaultInterval
 	}

@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/lastlook/lastlook/device"
+)
+
+type (
+	createInput struct {
+		Body struct {
+			Name   string `json:"name" maxLength:"100" doc:"What to call it, such as \"phone\""`
+			Bearer bool   `json:"bearer,omitempty" doc:"Answer with the token instead of setting a cookie: for programs that are no browser"`
+		}
+		request *http.Request
+	}
+	createOutput struct {
+		SetCookie string `header:"Set-Cookie"`
+		Body      struct {
+			Device
+			Token string `json:"token,omitempty" doc:"The device's token, shown this once"`
+		}
+	}
+	deviceInput struct {
+		Device string `path:"device" maxLength:"64" doc:"The device's own id, or self"`
+	}
+	renameInput struct {
+		deviceInput
+		Body struct {
+			Name string `json:"name" maxLength:"100"`
+		}
+	}
+	deviceOutput  struct{ Body Device }
+	devicesOutput struct {
+		Body struct {
+			Devices []Device `json:"devices"`
+		}
+	}
+	removeInput struct {
+		deviceInput
+		request *http.Request
+	}
+	removeOutput struct {
+		SetCookie string `header:"Set-Cookie"`
+	}
+)
+
+// Resolve implements [huma.Resolver]: cookies depend on how a request came.
+func (in *createInput) Resolve(ctx huma.Context) []error {
+	in.request, _ = humago.Unwrap(ctx)
+	return nil
+}
+
+// Resolve implements [huma.Resolver].
+func (in *removeInput) Resolve(ctx huma.Context) []error {
+	in.request, _ = humago.Unwrap(ctx)
+	return nil
+}
+
+func (a *API) registerDevices(api huma.API) {
+	create := operation("create-device", http.MethodPost, "/api/v1/devices", "Make a device, and be it")
+	create.DefaultStatus = http.StatusCreated
+	huma.Register(api, create, a.createDevice)
+	list := a.own(api, operation("list-devices", http.MethodGet, "/api/v1/devices", "List the devices that are one's own: the one that asks"))
+	huma.Register(api, list, func(ctx context.Context, _ *struct{}) (*devicesOutput, error) {
+		d, err := a.deviceView(ctx, deviceOf(ctx))
+		out := &devicesOutput{}
+		out.Body.Devices = []Device{d}
+		return out, a.problem(ctx, err)
+	})
+	get := a.own(api, operation("get-device", http.MethodGet, "/api/v1/devices/{device}", "Show a device, and whether it is pushed to"))
+	huma.Register(api, get, func(ctx context.Context, _ *deviceInput) (*deviceOutput, error) {
+		return a.answer(ctx, deviceOf(ctx), nil)
+	})
+	rename := a.own(api, operation("rename-device", http.MethodPatch, "/api/v1/devices/{device}", "Rename a device"))
+	huma.Register(api, rename, func(ctx context.Context, in *renameInput) (*deviceOutput, error) {
+		d, err := a.cfg.Devices.Rename(ctx, deviceOf(ctx).ID, in.Body.Name)
+		return a.answer(ctx, d, err)
+	})
+	remove := a.own(api, operation("delete-device", http.MethodDelete, "/api/v1/devices/{device}", "Remove a device, its watches, and its token"))
+	huma.Register(api, remove, func(ctx context.Context, in *removeInput) (*removeOutput, error) {
+		if err := a.cfg.Backend.RemoveDevice(ctx, deviceOf(ctx).ID); err != nil {
+			return nil, a.problem(ctx, err)
+		}
+		return &removeOutput{SetCookie: a.cookie(in.request, "").String()}, nil
+	})
+}
+
+// createDevice makes a device. It is the one route that takes no token; a client
+// may use it now and then only.
+func (a *API) createDevice(ctx context.Context, in *createInput) (*createOutput, error) {
+	if wait := a.limits.create.take(clientOf(in.request), a.cfg.Clock()); wait > 0 {
+		return nil, huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many new devices from this address: wait a moment"),
+			http.Header{"Retry-After": {seconds(wait)}})
+	}
+	d, token, err := a.cfg.Devices.Create(ctx, in.Body.Name)
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	out := &createOutput{}
+	out.Body.Device = view(d)
+	if in.Body.Bearer {
+		out.Body.Token = token.Reveal()
+	} else {
+		out.SetCookie = a.cookie(in.request, token.Reveal()).String()
+	}
+	return out, nil
+}
+
+// answer answers with a device.
+func (a *API) answer(ctx context.Context, d device.Device, err error) (*deviceOutput, error) {
+	if err != nil {
+		return nil, a.problem(ctx, err)
+	}
+	v, err := a.deviceView(ctx, d)
+	return &deviceOutput{v}, a.problem(ctx, err)
+}
+
+func (a *API) deviceView(ctx context.Context, d device.Device) (v Device, err error) {
+	v = view(d)
+	v.Test, err = a.cfg.Backend.LastTest(ctx, d.ID)
+	return v, err
+}
+
+// view is a device as it is shown to itself.
+func view(d device.Device) Device {
+	p := d.Push
+	v := Device{ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, Push: Push{
+		State: "none", Key: p.Key, Service: p.Subscription.Host(), Since: p.Since, GoneAt: p.GoneAt, LostAt: p.LostAt, BackAt: p.BackAt,
+	}}
+	const form = "2006-01-02 15:04 UTC"
+	switch {
+	case p.Active() && !p.BackAt.IsZero():
+		v.Push.State = "active"
+		v.Push.Note = "Push came back at " + p.BackAt.Format(form) + ", after the push service had ended it at " + p.LostAt.Format(form) + "."
+	case p.Active():
+		v.Push.State = "active"
+	case !p.GoneAt.IsZero():
+		v.Push.State = "gone"
+		v.Push.Note = "The push service ended the subscription at " + p.GoneAt.Format(form) + ": allow push again."
+	}
+	return v
+}
+
+// Describe returns a device as the API does, for pages.
+func (a *API) Describe(ctx context.Context, d device.Device) (Device, error) {
+	return a.deviceView(ctx, d)
+}

@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// limits keep one client, or one device, from taking what is everybody's.
+type limits struct {
+	create, wrong   *buckets // by client
+	requests, tests *buckets // by device
+	adds            *buckets
+}
+
+func newLimits() *limits {
+	return &limits{
+		create:   newBuckets(rate.Every(time.Minute), 30),
+		wrong:    newBuckets(rate.Every(2*time.Second), 20),
+		requests: newBuckets(rate.Every(100*time.Millisecond), 100),
+		tests:    newBuckets(rate.Every(10*time.Second), 5),
+		adds:     newBuckets(rate.Every(6*time.Second), 20),
+	}
+}
+
+// refused says how long a client that showed many wrong tokens has to wait.
+func (l *limits) refused(client string, now time.Time) time.Duration {
+	return l.wrong.peek(client, now)
+}
+
+// refuse counts a wrong token.
+func (l *limits) refuse(client string, now time.Time) { l.wrong.take(client, now) }
+
+// request counts a device's request, and says how long it has to wait.
+func (l *limits) request(id string, now time.Time) time.Duration { return l.requests.take(id, now) }
+
+// buckets are token buckets by name. It is safe for concurrent use, and bounded:
+// a bucket that is full again is as good as none.
+type buckets struct {
+	every rate.Limit
+	burst int
+
+	mu  sync.Mutex
+	all map[string]*rate.Limiter
+}
+
+// maxBuckets bounds the buckets of one kind.
+const maxBuckets = 10_000
+
+func newBuckets(every rate.Limit, burst int) *buckets {
+	return &buckets{every: every, burst: burst, all: map[string]*rate.Limiter{}}
+}
+
+// take takes one, and says how long to wait if there is none; then it takes
+// none. A name of "" is never limited.
+func (b *buckets) take(name string, now time.Time) time.Duration {
+	if name == "" {
+		return 0
+	}
+	l := b.of(name, now)
+	r := l.ReserveN(now, 1)
+	if wait := r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+		return wait
+	}
+	return 0
+}
+
+// peek says how long to wait until there is one.
+func (b *buckets) peek(name string, now time.Time) time.Duration {
+	if name == "" {
+		return 0
+	}
+	l := b.of(name, now)
+	if missing := 1 - l.TokensAt(now); missing > 0 {
+		return time.Duration(missing / float64(b.every) * float64(time.Second))
+	}
+	return 0
+}
+
+func (b *buckets) of(name string, now time.Time) *rate.Limiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if l := b.all[name]; l != nil {
+		return l
+	}
+	if len(b.all) >= maxBuckets {
+		b.tidy(now)
+	}
+	l := rate.NewLimiter(b.every, b.burst)
+	b.all[name] = l
+	return l
+}
+
+// tidy forgets buckets that are full; if there is none, the fullest would go
+// anyway, so all do: that forgives, and keeps the memory bounded.
+func (b *buckets) tidy(now time.Time) {
+	for name, l := range b.all {
+		if l.TokensAt(now) >= float64(b.burst) {
+			delete(b.all, name)
+		}
+	}
+	if len(b.all) >= maxBuckets {
+		clear(b.all)
+	}
+}
+
+// clientKey is under which a request's context holds its client.
+type clientKey struct{}
+
+// clientOf names the client of a request for limits: an address, or an IPv6
+// network, since one customer has a whole one. "" is this machine.
+func clientOf(r *http.Request) string {
+	s, _ := r.Context().Value(clientKey{}).(string)
+	return s
+}
+
+// client finds out who calls. Behind a proxy on this machine it is whom the
+// proxy names last.
+func client(r *http.Request, proxied bool) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	addr := at.Addr().Unmap()
+	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && addr.IsLoopback() && len(forwarded) > 0 {
+		last := forwarded[len(forwarded)-1]
+		last = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+		if a, err := netip.ParseAddr(last); err == nil {
+			addr = a.Unmap()
+		}
+	}
+	switch {
+	case addr.IsLoopback():
+		return ""
+	case addr.Is6():
+		p, err := addr.WithZone("").Prefix(64)
+		if err == nil {
+			return p.String()
+		}
+	}
+	return addr.String()
+}
