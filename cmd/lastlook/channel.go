@@ -115,17 +115,19 @@ const maxSecret = 4 << 10
 
 // readSecret reads a secret from a file, or from standard input for "-".
 func (a *app) readSecret(path string) (config.Secret, error) {
-	var b []byte
-	var err error
-	if path == "-" {
-		b, err = io.ReadAll(io.LimitReader(a.in, maxSecret+1))
-	} else {
-		b, err = readLimited(path, maxSecret+1)
-	}
+	b, err := a.readAll(path)
 	if err != nil {
 		return "", err
 	}
 	return secretFrom(path, b)
+}
+
+// readAll reads a small file, or standard input for "-".
+func (a *app) readAll(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(io.LimitReader(a.in, maxSecret+1))
+	}
+	return readLimited(path, maxSecret+1)
 }
 
 func readLimited(path string, limit int64) ([]byte, error) {

@@ -32,6 +32,7 @@ type cli struct {
 	Check      checkCmd      `cmd:"" help:"Look at a page now, and show what is seen and where it stands."`
 	Watch      watchCmd      `cmd:"" help:"Add, list, pause and remove watches."`
 	Channel    channelCmd    `cmd:"" help:"Add, list and remove the ways to be told."`
+	Device     deviceCmd     `cmd:"" help:"See the devices that are told by push, and change the keys."`
 	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`
 	Demo       demoCmd       `cmd:"" help:"Play a simulated day in a shop under three ways to notify, and count what each told that was not true."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
@@ -75,6 +76,9 @@ type app struct {
 	given func(flag string) bool
 	// messages gets what is told through the log channel.
 	messages io.Writer
+	// http says where the page is served, contact who answers for it.
+	http    server.HTTPOptions
+	contact string
 }
 
 // aboutFlag is --version, which needs no command and no other flag.
@@ -211,6 +215,7 @@ func (a *app) reading(ctx context.Context, f func(s *server.Server) error) (err 
 
 func (a *app) options() server.Options {
 	return server.Options{Logger: a.log, Version: buildInfo().Version, Clock: a.now,
+		HTTP: a.http, Push: server.PushOptions{Contact: a.contact},
 		AllowPrivate: a.flags.AllowPrivate, Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
 }
 

@@ -63,7 +63,7 @@ func (h *home) try(args ...string) (out, errOut string, code int) {
 	h.t.Helper()
 	var o, e strings.Builder
 	cmd := exec.CommandContext(h.context(), "lastlook", append([]string{"--data", h.dir}, args...)...)
-	cmd.Env = append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1")
+	cmd.Env = append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1", "LASTLOOK_LISTEN=127.0.0.1:0")
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -91,7 +91,7 @@ func (h *home) start(args ...string) *process {
 	h.t.Helper()
 	p := &process{h: h, name: args[0], cmd: exec.Command("lastlook", append([]string{"--data", h.dir}, args...)...),
 		lines: make(chan string, 10_000), ended: make(chan error, 1)}
-	p.cmd.Env = append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1")
+	p.cmd.Env = append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1", "LASTLOOK_LISTEN=127.0.0.1:0")
 	var reading sync.WaitGroup
 	for _, pipe := range []func() (io.ReadCloser, error){p.cmd.StdoutPipe, p.cmd.StderrPipe} {
 		r, err := pipe()

@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOOK", r.URL)
 			env.Setenv("LASTLOOK_DATA", env.WorkDir+"/data")
 			env.Setenv("LASTLOOK_ALLOW_PRIVATE", "127.0.0.1,::1") // where the shop and the receiver are
+			env.Setenv("LASTLOOK_LISTEN", "127.0.0.1:0")
 			env.Setenv("USER", "alice")
 			env.Setenv("GORACE", raceOptions())
 			return nil

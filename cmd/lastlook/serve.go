@@ -6,7 +6,12 @@ import (
 	"github.com/lastlook/lastlook/internal/server"
 )
 
-type serveCmd struct{}
+type serveCmd struct {
+	Listen  string `default:"127.0.0.1:8080" env:"LASTLOOK_LISTEN" placeholder:"ADDRESS" help:"Where to serve the page and the API: host and port, or none (default ${default})."`
+	Public  bool   `env:"LASTLOOK_PUBLIC" help:"Listen where others than this machine reach it, on purpose."`
+	BaseURL string `name:"base-url" env:"LASTLOOK_BASE_URL" placeholder:"URL" help:"The address that people use, such as https://lastlook.example, if a proxy stands before it."`
+	Contact string `env:"LASTLOOK_CONTACT" placeholder:"WHO" help:"Where a push service can reach you: mailto:you@example.com or https://example.com."`
+}
 
 // Help implements [kong.HelpProvider].
 func (serveCmd) Help() string {
@@ -14,11 +19,18 @@ func (serveCmd) Help() string {
 
 What is told through the channel log goes to standard output, one line each, as JSON with --json; the log goes to standard error.
 
+On the page, browsers and phones are told by push, without an account: open it, allow notifications, and paste a product's address. Push needs https, or this very machine: put a proxy with a certificate before it, and name its address with --base-url.
+
 Only one serve or tick runs on a data directory at a time.`
 }
 
 // Run serves until ctx ends.
-func (serveCmd) Run(ctx context.Context, a *app) error {
+func (c *serveCmd) Run(ctx context.Context, a *app) error {
+	a.http = server.HTTPOptions{Listen: c.Listen, Public: c.Public, BaseURL: c.BaseURL}
+	if c.Listen == "none" {
+		a.http.Listen = ""
+	}
+	a.contact = c.Contact
 	return a.with(ctx, func(s *server.Server) error { return s.Serve(ctx) })
 }
 

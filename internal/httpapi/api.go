@@ -67,11 +67,11 @@ type Backend interface {
 	// RemoveDevice removes a device and all that is its own.
 	RemoveDevice(ctx context.Context, id string) error
 
-	Watches(ctx context.Context, recipient string) ([]Watch, error)
-	AddWatch(ctx context.Context, recipient string, n NewWatch) (Added, error)
-	// Snooze keeps a watch silent until then; zero ends that.
-	Snooze(ctx context.Context, recipient, id string, until time.Time) (Watch, error)
-	RemoveWatch(ctx context.Context, recipient, id string) error
+	DeviceWatches(ctx context.Context, recipient string) ([]Watch, error)
+	WatchFor(ctx context.Context, recipient string, n NewWatch) (Added, error)
+	// SnoozeFor keeps a watch silent until then; zero ends that.
+	SnoozeFor(ctx context.Context, recipient, id string, until time.Time) (Watch, error)
+	RemoveFor(ctx context.Context, recipient, id string) error
 	// Now looks at what is watched, if that is not too soon, and says whether
 	// it holds.
 	Now(ctx context.Context, recipient, id string) (Now, error)

@@ -39,7 +39,7 @@ func (a *API) registerWatches(api huma.API) {
 	huma.Register(api, list, func(ctx context.Context, _ *struct{}) (*watchesOutput, error) {
 		out := &watchesOutput{}
 		var err error
-		out.Body.Watches, err = a.cfg.Backend.Watches(ctx, recipientOf(ctx))
+		out.Body.Watches, err = a.cfg.Backend.DeviceWatches(ctx, recipientOf(ctx))
 		return out, a.problem(ctx, err)
 	})
 	add := a.own(api, operation("add-watch", http.MethodPost, path, "Watch a page, and look at it at once"))
@@ -51,12 +51,12 @@ func (a *API) registerWatches(api huma.API) {
 		if in.Body.Hours > 0 {
 			until = lastlook.Micro(a.cfg.Clock().Add(time.Duration(in.Body.Hours * float64(time.Hour))))
 		}
-		w, err := a.cfg.Backend.Snooze(ctx, recipientOf(ctx), in.Watch, until)
+		w, err := a.cfg.Backend.SnoozeFor(ctx, recipientOf(ctx), in.Watch, until)
 		return &watchOutput{w}, a.problem(ctx, err)
 	})
 	remove := a.own(api, operation("remove-watch", http.MethodDelete, path+"/{watch}", "Watch no more"))
 	huma.Register(api, remove, func(ctx context.Context, in *watchInput) (*struct{}, error) {
-		return nil, a.problem(ctx, a.cfg.Backend.RemoveWatch(ctx, recipientOf(ctx), in.Watch))
+		return nil, a.problem(ctx, a.cfg.Backend.RemoveFor(ctx, recipientOf(ctx), in.Watch))
 	})
 	now := a.own(api, operation("watch-now", http.MethodGet, path+"/{watch}/now", "What is true now: a service worker's own last look"))
 	huma.Register(api, now, func(ctx context.Context, in *watchInput) (*nowOutput, error) {
@@ -74,6 +74,6 @@ func (a *API) addWatch(ctx context.Context, in *addInput) (*addedOutput, error) 
 	if wait := a.limits.adds.take(deviceOf(ctx).ID, a.cfg.Clock()); wait > 0 {
 		return nil, huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many new watches: wait a moment"), http.Header{"Retry-After": {seconds(wait)}})
 	}
-	added, err := a.cfg.Backend.AddWatch(ctx, recipientOf(ctx), in.Body)
+	added, err := a.cfg.Backend.WatchFor(ctx, recipientOf(ctx), in.Body)
 	return &addedOutput{added}, a.problem(ctx, err)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -35,6 +37,9 @@ type stores struct {
 
 // openStores opens them in one SQLite file.
 func openStores(ctx context.Context, path string) (stores, error) {
+	if err := ownFile(path); err != nil {
+		return stores{}, err
+	}
 	store, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return stores{}, err
@@ -48,6 +53,20 @@ func openStores(ctx context.Context, path string) (stores, error) {
 		return stores{}, errors.Join(err, store.Close())
 	}
 	return stores{store, watches, devices}, nil
+}
+
+// ownFile makes the database's file, if it is missing, for its owner alone:
+// subscriptions are secrets, and stand in it as they are. SQLite's other files
+// take after it.
+func ownFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("make the database: %w", err)
+	}
+	return f.Close()
 }
 
 // OpenStores opens the stores of a directory alone, as the demo needs them.
@@ -153,7 +172,7 @@ func splitNtfy(address string) (server, topic string, err error) {
 // newClient makes a client. It follows no redirects: channels never do, and the
 // source decides about each step itself.
 func newClient(opt Options, trust door.Trust) (*http.Client, error) {
-	cfg := door.Config{Trust: trust, UserAgent: door.UserAgent(opt.Version, "")}
+	cfg := door.Config{Trust: trust, UserAgent: door.UserAgent(opt.Version, ""), RootCAs: opt.RootCAs, Via: opt.Via}
 	if trust == door.Operator {
 		allow, err := opt.allowed()
 		if err != nil {

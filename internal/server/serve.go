@@ -42,8 +42,9 @@ func (s *Server) Tick(ctx context.Context) (TickResult, error) {
 		return res, err
 	}
 	var sweepErr error
+	refreshErr := s.lanes.refresh(ctx, s.opt.Clock())
 	res.Sweep, sweepErr = s.service.Sweep(ctx, sweepLimit)
-	sweepErr = errors.Join(sweepErr, s.tidy(ctx))
+	sweepErr = errors.Join(refreshErr, sweepErr, s.tidy(ctx))
 	err = s.unlessProbed(ctx, func() (err error) {
 		res.Dispatch, err = d.Tick(ctx)
 		return err
@@ -56,10 +57,20 @@ func (s *Server) Tick(ctx context.Context) (TickResult, error) {
 // another process dispatches in the same data directory
 // ([lastlook.ErrDispatcherRunning]).
 func (s *Server) Serve(ctx context.Context) error {
+	if _, err := s.opt.HTTP.check(); err != nil {
+		return err
+	}
 	if err := s.nobodyDispatches(ctx); err != nil {
 		return err
 	}
+	if err := s.ensureKeys(ctx); err != nil {
+		return err
+	}
 	d, err := s.newDispatcher(s.channels.Load())
+	if err != nil {
+		return err
+	}
+	web, err := s.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,11 +84,28 @@ func (s *Server) Serve(ctx context.Context) error {
 		<-ctx.Done()
 		s.log.Info("stopping: what is being delivered is finished")
 	})
-	err = s.dispatchLoop(ctx, d)
+	err = errors.Join(s.dispatchLoop(ctx, d), web.stop())
 	if err == nil {
 		s.log.Info("stopped")
 	}
 	return err
+}
+
+// ensureKeys makes the keys to push with, at the first start of a server that
+// devices can reach.
+func (s *Server) ensureKeys(ctx context.Context) error {
+	if s.opt.HTTP.Listen == "" || len(s.channels.Load().vapid) > 0 {
+		return nil
+	}
+	if _, err := s.opt.Dir.EnsureVAPID(ctx); err != nil {
+		return err
+	}
+	set, err := readChannels(s.opt.Dir)
+	if err != nil {
+		return err
+	}
+	s.channels.Store(set)
+	return nil
 }
 
 // sweepLoop looks at listings as they become due, until ctx ends.
@@ -96,6 +124,9 @@ func (s *Server) sweepLoop(ctx context.Context) {
 
 // sweepOnce sweeps and says how long to wait.
 func (s *Server) sweepOnce(ctx context.Context) time.Duration {
+	if err := s.lanes.refresh(ctx, s.opt.Clock()); err != nil && ctx.Err() == nil {
+		s.log.Warn("cannot read which push service each device has", "error", err)
+	}
 	res, err := s.service.Sweep(ctx, sweepLimit)
 	if err != nil && ctx.Err() == nil {
 		s.log.Error("the sweep met trouble; trying again", "error", err)
@@ -132,6 +163,10 @@ const tidyPage = 500
 // removes or pauses one does so at once; this heals what a crash in between
 // has left.
 func (s *Server) tidy(ctx context.Context) error {
+	return errors.Join(s.tidyRows(ctx), s.tidyDevices(ctx))
+}
+
+func (s *Server) tidyRows(ctx context.Context) error {
 	q := lastlook.Query{Topic: watch.TopicName, States: []lastlook.State{lastlook.StatePending, lastlook.StateRetry}, Limit: tidyPage}
 	for {
 		recs, err := s.outbox.List(ctx, q)

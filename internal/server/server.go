@@ -21,6 +21,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log/slog"
@@ -72,6 +73,10 @@ type Options struct {
 	// pushed to.
 	HTTP HTTPOptions
 	Push PushOptions
+	// RootCAs and Via put a test's servers in the place of public ones; see
+	// internal/door.
+	RootCAs *x509.CertPool
+	Via     map[string]string
 	// Clock is the source of now (default [time.Now]), Rand gives numbers in
 	// [0, 1) for jitter (default [rand.Float64]).
 	Clock func() time.Time

@@ -1,0 +1,262 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/device"
+	"github.com/lastlook/lastlook/internal/config"
+	"github.com/lastlook/lastlook/internal/httpapi"
+	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/webpush"
+)
+
+var _ httpapi.Backend = (*Server)(nil)
+
+// maxDeviceWatches is how much one device may watch.
+const maxDeviceWatches = 100
+
+// Devices returns all devices, oldest first.
+func (s *Server) Devices(ctx context.Context) ([]device.Device, error) { return s.devices.List(ctx) }
+
+// DeviceRecipient returns the recipient that a device is.
+func DeviceRecipient(id string) string { return device.Recipient(id) }
+
+// PushKey implements [httpapi.Backend].
+func (s *Server) PushKey() string {
+	if k := s.channels.Load().vapid.Current(); k != nil {
+		return k.Public()
+	}
+	return ""
+}
+
+// Subscribe implements [httpapi.Backend].
+func (s *Server) Subscribe(ctx context.Context, id string, sub httpapi.Subscription, key string) (device.Device, error) {
+	parsed, err := s.subscription(sub, key)
+	if err != nil {
+		return device.Device{}, err
+	}
+	d, err := s.devices.Subscribe(ctx, id, parsed, key)
+	return s.subscribed(d, err)
+}
+
+// Resubscribe implements [httpapi.Backend].
+func (s *Server) Resubscribe(ctx context.Context, id, oldEndpoint string, sub httpapi.Subscription, key string) (device.Device, error) {
+	parsed, err := s.subscription(sub, key)
+	if err != nil {
+		return device.Device{}, err
+	}
+	d, err := s.devices.Resubscribe(ctx, id, oldEndpoint, parsed, key)
+	return s.subscribed(d, err)
+}
+
+// Unsubscribe implements [httpapi.Backend].
+func (s *Server) Unsubscribe(ctx context.Context, id string) (device.Device, error) {
+	d, err := s.devices.Unsubscribe(ctx, id)
+	return s.subscribed(d, err)
+}
+
+func (s *Server) subscribed(d device.Device, err error) (device.Device, error) {
+	if err == nil {
+		s.lanes.note(d)
+		if running := s.dispatcher.Load(); running != nil {
+			running.Wake()
+		}
+	}
+	return d, err
+}
+
+// subscription reads a subscription, and the key that it was made with: one of
+// ours, or nothing could ever be sent to it.
+func (s *Server) subscription(sub httpapi.Subscription, key string) (webpush.Subscription, error) {
+	b, err := json.Marshal(sub)
+	if err != nil {
+		return webpush.Subscription{}, err
+	}
+	var parsed webpush.Subscription
+	if err := json.Unmarshal(b, &parsed); err != nil {
+		return parsed, fmt.Errorf("%w: %s", httpapi.ErrInvalid, strings.TrimPrefix(err.Error(), webpush.ErrInvalid.Error()+" "))
+	}
+	key = strings.TrimRight(key, "=")
+	for _, k := range s.channels.Load().vapid {
+		if k.Public() == key {
+			return parsed, nil
+		}
+	}
+	return parsed, fmt.Errorf("%w: the subscription was made with a key that is none of this server's: subscribe anew with the one that /api/v1/push gives", httpapi.ErrInvalid)
+}
+
+// RemoveDevice implements [httpapi.Backend]. The watches go first: whoever is
+// interrupted can try again, which a device without a token could not.
+func (s *Server) RemoveDevice(ctx context.Context, id string) error {
+	own, err := s.ownWatches(ctx, device.Recipient(id))
+	if err != nil {
+		return err
+	}
+	for i := range own {
+		if _, err := s.RemoveWatch(ctx, own[i].Watch.ID); err != nil && !errors.Is(err, ErrUnknownWatch) {
+			return err
+		}
+	}
+	if err := s.devices.Remove(ctx, id); err != nil {
+		return err
+	}
+	_, err = s.outbox.DropSubject(ctx, testTopicName, id, lastlook.ReasonWatchRemoved)
+	return err
+}
+
+// ownWatches returns what a recipient watches.
+func (s *Server) ownWatches(ctx context.Context, recipient string) ([]Entry, error) {
+	all, err := s.watches.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := all[:0]
+	for i := range all {
+		if all[i].Watch.Recipient == recipient {
+			own = append(own, all[i])
+		}
+	}
+	return own, nil
+}
+
+// ownWatch returns one of a recipient's own; another's does not exist for it.
+func (s *Server) ownWatch(ctx context.Context, recipient, id string) (Entry, error) {
+	e, err := s.watches.Get(ctx, id)
+	if errors.Is(err, ErrUnknownWatch) || err == nil && e.Watch.Recipient != recipient {
+		return Entry{}, fmt.Errorf("%w: there is no such watch of yours", httpapi.ErrNotFound)
+	}
+	return e, err
+}
+
+// DeviceWatches implements [httpapi.Backend].
+func (s *Server) DeviceWatches(ctx context.Context, recipient string) ([]httpapi.Watch, error) {
+	own, err := s.ownWatches(ctx, recipient)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]httpapi.Watch, len(own))
+	for i := range own {
+		out[i] = watchView(&own[i])
+	}
+	return out, nil
+}
+
+// WatchFor implements [httpapi.Backend].
+func (s *Server) WatchFor(ctx context.Context, recipient string, n httpapi.NewWatch) (httpapi.Added, error) {
+	own, err := s.ownWatches(ctx, recipient)
+	if err != nil {
+		return httpapi.Added{}, err
+	}
+	if len(own) >= maxDeviceWatches {
+		return httpapi.Added{}, fmt.Errorf("%w: %d watches: remove one that you do not need any more", httpapi.ErrTooMany, len(own))
+	}
+	added, err := s.AddWatch(ctx, NewWatch{
+		URL: n.URL, Name: strings.TrimSpace(n.Name), Recipient: recipient, Zone: n.Zone, Below: strings.TrimSpace(n.Below), BackInStock: n.BackInStock,
+		IgnoreStock: n.IgnoreStock, Channels: []string{config.PushChannel}, Foreign: true,
+	})
+	if err != nil && added.Entry.Watch.ID == "" {
+		return httpapi.Added{}, err
+	}
+	out := httpapi.Added{Watch: watchView(&added.Entry), Warnings: append([]string{}, added.Warnings...), Holding: append([]string{}, added.Holding...)}
+	if added.Look != nil && added.Look.Observation == nil {
+		out.Problem = added.Look.Error
+		out.Warnings = append(out.Warnings, "the page could not be read: the watch stays, and will look again")
+	}
+	return out, err
+}
+
+// SnoozeFor implements [httpapi.Backend].
+func (s *Server) SnoozeFor(ctx context.Context, recipient, id string, until time.Time) (httpapi.Watch, error) {
+	if _, err := s.ownWatch(ctx, recipient, id); err != nil {
+		return httpapi.Watch{}, err
+	}
+	e, err := s.watches.Update(ctx, s.opt.Clock(), id, func(w *watch.Watch) error {
+		w.SnoozedUntil = until
+		return nil
+	})
+	return watchView(&e), err
+}
+
+// RemoveFor implements [httpapi.Backend].
+func (s *Server) RemoveFor(ctx context.Context, recipient, id string) error {
+	if _, err := s.ownWatch(ctx, recipient, id); err != nil {
+		return err
+	}
+	_, err := s.RemoveWatch(ctx, id)
+	return err
+}
+
+// watchView is a watch as its device sees it.
+func watchView(e *Entry) httpapi.Watch {
+	v := httpapi.Watch{ID: e.Watch.ID, Name: titleOf(e), URL: e.Listing.URL, Triggers: []string{}, CreatedAt: e.Watch.CreatedAt,
+		SnoozedUntil: e.Watch.SnoozedUntil, Paused: e.Watch.Paused, Problem: e.Listing.LastError}
+	for i := range e.Watch.Triggers {
+		v.Triggers = append(v.Triggers, e.Watch.Triggers[i].String())
+	}
+	if o := e.Last; o != nil {
+		v.Price, v.Availability, v.Seen, v.SeenAt = o.Price.String(), string(o.Availability), DescribeObservation(*o), o.At
+	}
+	return v
+}
+
+// tidyDevices keeps devices in order: mutes of subscriptions that are no more
+// are lifted, devices that nobody uses go, and so do watches of devices that are
+// gone, and keys that no subscription needs any more.
+func (s *Server) tidyDevices(ctx context.Context) error {
+	now := s.opt.Clock()
+	errs := []error{s.devices.Heal(ctx, now.Add(-2*tidyEvery))}
+	idle, err := s.devices.Idle(ctx, tidyPage)
+	errs = append(errs, err)
+	for i := range idle {
+		errs = append(errs, s.RemoveDevice(ctx, idle[i].ID))
+	}
+	errs = append(errs, s.tidyOrphans(ctx), s.forgetKeys(ctx))
+	return errors.Join(errs...)
+}
+
+// tidyOrphans removes watches whose device is gone.
+func (s *Server) tidyOrphans(ctx context.Context) error {
+	all, err := s.watches.List(ctx)
+	if err != nil {
+		return err
+	}
+	// After the watches: a device that is not there now was there before any of
+	// its watches was.
+	devices, err := s.devices.List(ctx)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(devices))
+	for i := range devices {
+		known[devices[i].ID] = true
+	}
+	for i := range all {
+		id, ok := device.IDOf(all[i].Watch.Recipient)
+		if !ok || known[id] {
+			continue
+		}
+		if _, err := s.RemoveWatch(ctx, all[i].Watch.ID); err != nil && !errors.Is(err, ErrUnknownWatch) {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetKeys drops old VAPID keys that no subscription needs any more.
+func (s *Server) forgetKeys(ctx context.Context) error {
+	if len(s.channels.Load().vapid) < 2 {
+		return nil
+	}
+	inUse, err := s.devices.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.opt.Dir.ForgetVAPID(ctx, inUse)
+	return err
+}
