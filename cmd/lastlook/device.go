@@ -7,7 +7,6 @@ import (
 
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/server"
-	"github.com/lastlook/lastlook/webpush"
 )
 
 type deviceCmd struct {
@@ -124,11 +123,7 @@ func (c *vapidImportCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	keys, err := webpush.ParseKeys(text)
-	if err != nil {
-		return fmt.Errorf("%w: %w", config.ErrInvalid, err)
-	}
-	return a.changeVAPID(func(dir config.Dir) (config.VAPID, error) { return dir.ImportVAPID(ctx, keys) })
+	return a.changeVAPID(func(dir config.Dir) (config.VAPID, error) { return dir.ImportVAPID(ctx, text) })
 }
 
 type vapidRotateCmd struct{}

@@ -146,7 +146,7 @@ func TestServeTakesUpChannels(t *testing.T) {
 	serve := h.start("serve")
 	serve.await(`msg=serving`)
 	h.run("channel", "add", "phone", "--ntfy", "http://127.0.0.1:1/topic")
-	serve.await(`msg="the channels have changed" channels="\[log phone work\]"`)
+	serve.await(`msg="the channels have changed" channels="\[log phone push work\]"`)
 	if err := os.WriteFile(h.dir+"/channels.json", []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

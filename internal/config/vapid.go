@@ -77,8 +77,17 @@ func (d Dir) EnsureVAPID(ctx context.Context) (VAPID, error) {
 	})
 }
 
-// ImportVAPID makes the keys given the current ones, and keeps those that were.
-func (d Dir) ImportVAPID(ctx context.Context, keys *webpush.Keys) (VAPID, error) {
+// ImportVAPID makes the keys given, as PEM or in base64url, the current ones, and
+// keeps those that were.
+func (d Dir) ImportVAPID(ctx context.Context, text []byte) (VAPID, error) {
+	keys, err := webpush.ParseKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return d.putVAPID(ctx, keys)
+}
+
+func (d Dir) putVAPID(ctx context.Context, keys *webpush.Keys) (VAPID, error) {
 	return d.updateVAPID(ctx, func(v VAPID) (VAPID, error) {
 		rest := slices.DeleteFunc(slices.Clone(v), func(k *webpush.Keys) bool { return k.Public() == keys.Public() })
 		return append(VAPID{keys}, rest...), nil
@@ -92,7 +101,7 @@ func (d Dir) RotateVAPID(ctx context.Context) (VAPID, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.ImportVAPID(ctx, keys)
+	return d.putVAPID(ctx, keys)
 }
 
 // ForgetVAPID drops old keys whose public half is not among those in use. The

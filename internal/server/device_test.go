@@ -196,15 +196,6 @@ func (w *web) pushed(sub webpush.Subscription) (out []map[string]any) {
 	return out
 }
 
-func (w *web) tick() TickResult {
-	w.t.Helper()
-	res, err := w.Tick(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return res
-}
-
 // watchThere watches the shop at [shopHost]: devices may only watch what is
 // public, and the door takes that name for a public host.
 func (w *web) watchThere(v *visitor, below string) httpapi.Added {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,19 +63,19 @@ func (c *channelSet) check(w *watch.Watch) error {
 
 // stampOf tells one version of these files from another.
 func stampOf(dir config.Dir) string {
-	stamp := ""
+	var stamp strings.Builder
 	for _, path := range []string{dir.ChannelsFile(), dir.VAPIDFile()} {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			stamp += "none;"
+			stamp.WriteString("none;")
 		case err != nil:
-			stamp += err.Error() + ";"
+			stamp.WriteString(err.Error() + ";")
 		default:
-			stamp += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), ";")
+			stamp.WriteString(fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), ";"))
 		}
 	}
-	return stamp
+	return stamp.String()
 }
 
 // newDispatcher makes a dispatcher of the channels given.
