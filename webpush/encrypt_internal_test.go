@@ -3,7 +3,9 @@ package webpush
 import (
 	"bytes"
 	"crypto/ecdh"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -58,6 +60,44 @@ func TestAppendixA(t *testing.T) {
 	}
 	if s := base64.RawURLEncoding.EncodeToString(got); s != v.Body {
 		t.Errorf("body\n%s, want\n%s", s, v.Body)
+	}
+}
+
+// TestDerive holds our HKDF to the standard library's.
+func TestDerive(t *testing.T) {
+	sub := someSubscription(t).parts()
+	for range 50 {
+		own, err := ecdh.P256().GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var salt [saltLen]byte
+		_, _ = rand.Read(salt[:])
+		_, _ = rand.Read(sub.auth[:])
+		public := own.PublicKey().Bytes()
+		key, nonce, err := derive(sub, own, public, &salt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared, err := own.ECDH(sub.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ikm, err := hkdf.Key(sha256.New, shared, sub.auth[:], ikmInfo+string(sub.point[:])+string(public), sha256.Size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantKey, err := hkdf.Key(sha256.New, ikm, salt[:], "Content-Encoding: aes128gcm\x00", 16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantNonce, err := hkdf.Key(sha256.New, ikm, salt[:], "Content-Encoding: nonce\x00", 12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(key[:], wantKey) || !bytes.Equal(nonce[:], wantNonce) {
+			t.Fatalf("key %x, nonce %x; want %x, %x", key, nonce, wantKey, wantNonce)
+		}
 	}
 }
 

@@ -87,8 +87,6 @@ type cost struct{ ns, bytes float64 }
 // measure calls f n times.
 func measure(ctx context.Context, n int, f func(ctx context.Context, payload []byte) error) (cost, error) {
 	var before, after runtime.MemStats
-	// What went before is not this round's garbage.
-	runtime.GC()
 	runtime.ReadMemStats(&before)
 	began := time.Now()
 	for range n {
@@ -107,7 +105,7 @@ func (b *Bench) peers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rounds, n := b.pick(15, 3), b.pick(1000, 50)
+	rounds, n := b.pick(100, 5), b.pick(100, 20) // short turns, so that a slow moment hits both
 	var ns, theirNS, bytes, theirBytes []float64
 	for i := range rounds + 1 {
 		ours, err := measure(ctx, n, p.ours)

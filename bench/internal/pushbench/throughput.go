@@ -195,10 +195,13 @@ func (b *Bench) throughput(ctx context.Context) (err error) {
 	b.add("floor of cryptography", "1/s", "key pair, ECDH and AES-GCM of each message, on as many goroutines, nothing else", rates["floor"])
 	b.add("pushes, package webpush", "1/s", fmt.Sprintf("%d to one service on loopback, %d connections", rounds*n, workers), rates["package"])
 	b.add("pushes, channel push", "1/s", fmt.Sprintf("%d, as the dispatcher calls it", rounds*n), rates["channel"])
+	took := map[string]float64{}
 	for _, name := range []string{"floor", "package", "channel"} {
-		b.add("processor time per message, "+name, "µs", "of the sending process", micros[name])
+		took[name] = b.add("processor time per message, "+name, "µs", "of the sending process", micros[name])
 	}
-	b.add("processor time per message, service", "µs", "of the push service's process, its part in keeping the connections busy", []float64{float64(service.used.Microseconds()) / float64(rep.Taken)})
+	took["service"] = b.add("processor time per message, service", "µs", "of the push service's process", []float64{float64(service.used.Microseconds()) / float64(rep.Taken)})
+	b.Summary["push_vs_floor_processor"] = b.add("processor time: floor ÷ (package + service)", "×", "the ratio to expect where both share all processors and nobody else uses them",
+		[]float64{took["floor"] / (took["package"] + took["service"])})
 	b.Summary["push_vs_floor"] = b.add("pushes: package ÷ floor", "×", "aim: ≥ 0.6; the service runs on the same processors", ratios(rates["package"], rates["floor"]))
 	b.Summary["push_channel_vs_floor"] = b.add("pushes: channel ÷ floor", "×", "", ratios(rates["channel"], rates["floor"]))
 	return nil
