@@ -42,6 +42,16 @@ func LowOf(o *Observation) (Low, bool) {
 	return Low{Day: DayOf(o.At), Price: p, Buyable: yes}, true
 }
 
+// Improves reports whether a low is lower than the one of its day, or the first.
+func (h History) Improves(l Low) bool {
+	for i := range h.Lows {
+		if o := &h.Lows[i]; o.Day == l.Day && o.Buyable == l.Buyable && o.Price.Currency() == l.Price.Currency() {
+			return less(l.Price, o.Price)
+		}
+	}
+	return true
+}
+
 // bridged is for how many days a look counts: a listing that is looked at every
 // other day has no holes, one that was paused for weeks has.
 const bridged = 3

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/lastlook/lastlook"
@@ -54,8 +53,15 @@ type Config struct {
 	Logger  *slog.Logger
 	// Clock is the source of now; the default is [time.Now].
 	Clock func() time.Time
-	// Workers bounds the listings looked at at once (default 8).
+	// Workers bounds the listings looked at at once (default 8), PerHost those
+	// of one host (default a quarter of that, at least 1).
 	Workers int
+	PerHost int
+	// Politeness says how often a host may be asked; nil means as often as its
+	// listings are due.
+	Politeness Politeness
+	// SweepTime is how long a sweep goes on beginning looks (default 1 min).
+	SweepTime time.Duration
 	// LookTimeout bounds one look of a sweep, so that a page that never answers
 	// does not keep a worker for ever (default 30 s). The dispatcher's looks
 	// are bounded by how old a value may be.
@@ -87,8 +93,8 @@ func New(c Config) (*Service, error) {
 		return nil, fmt.Errorf("%w: the service needs a source", ErrInvalid)
 	case c.Rand == nil:
 		return nil, fmt.Errorf("%w: the service needs a source of random numbers", ErrInvalid)
-	case c.Workers < 0 || c.LookTimeout < 0:
-		return nil, fmt.Errorf("%w: %d workers and a look timeout of %s: neither can be negative", ErrInvalid, c.Workers, c.LookTimeout)
+	case c.Workers < 0 || c.PerHost < 0 || c.LookTimeout < 0 || c.SweepTime < 0:
+		return nil, fmt.Errorf("%w: %d workers, %d per host, a look timeout of %s and a sweep time of %s: none can be negative", ErrInvalid, c.Workers, c.PerHost, c.LookTimeout, c.SweepTime)
 	case c.Jitter < 0 || c.Jitter > 1:
 		return nil, fmt.Errorf("%w: a jitter of %g: it is a part of the interval, from 0 to 1", ErrInvalid, c.Jitter)
 	}
@@ -101,8 +107,14 @@ func New(c Config) (*Service, error) {
 	if c.Workers == 0 {
 		c.Workers = 8
 	}
+	if c.PerHost == 0 {
+		c.PerHost = max(c.Workers/4, 1)
+	}
 	if c.LookTimeout == 0 {
 		c.LookTimeout = 30 * time.Second
+	}
+	if c.SweepTime == 0 {
+		c.SweepTime = time.Minute
 	}
 	if c.Jitter == 0 {
 		c.Jitter = 0.1
@@ -115,94 +127,6 @@ func Key(w *Watch, channel string) lastlook.Key {
 	return lastlook.Key{Topic: TopicName, Subject: w.ID, Recipient: w.Recipient, Channel: channel}
 }
 
-// SweepResult counts what one sweep did.
-type SweepResult struct {
-	Looked   int `json:"looked"`
-	Failed   int `json:"failed"`
-	Enqueued int `json:"enqueued"`
-}
-
-// Sweep looks at up to limit due listings and records what it saw. Detection
-// is level-triggered: what a sweep misses, the next one finds. Enqueued counts
-// the items given to the outbox, duplicates of live rows included.
-func (s *Service) Sweep(ctx context.Context, limit int) (SweepResult, error) {
-	due, err := s.cfg.Store.Due(ctx, s.cfg.Clock(), limit)
-	if err != nil {
-		return SweepResult{}, fmt.Errorf("list due listings: %w", err)
-	}
-	var (
-		mu   sync.Mutex
-		res  SweepResult
-		errs []error
-		wg   sync.WaitGroup
-	)
-	work := make(chan Listing)
-	for range min(s.cfg.Workers, len(due)) {
-		wg.Go(func() {
-			for l := range work {
-				n, ok, err := s.sweepOne(ctx, l)
-				mu.Lock()
-				res.Enqueued += n
-				if ok {
-					res.Looked++
-				} else {
-					res.Failed++
-				}
-				if err != nil {
-					errs = append(errs, err)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	for _, l := range due {
-		select {
-		case work <- l:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(work)
-	wg.Wait()
-	return res, errors.Join(errs...)
-}
-
-// sweepOne looks at a listing; ok says whether it could be read.
-func (s *Service) sweepOne(ctx context.Context, l Listing) (enqueued int, ok bool, err error) {
-	looking, cancel := context.WithTimeout(ctx, s.cfg.LookTimeout)
-	o, lookErr := s.Look(looking, l)
-	cancel()
-	now := s.cfg.Clock()
-	if ctx.Err() != nil {
-		return 0, false, ctx.Err() // stopped: the listing stays due
-	}
-	if lookErr != nil {
-		s.log.Info("could not look", "listing", l.ID, "host", hostOf(l.URL), "error", lookErr)
-		return 0, false, unlessRemoved(s.cfg.Store.RecordFailure(ctx, now, failure(l, lookErr, s.nextAfterFailure(l, lookErr, now))))
-	}
-	detect := s.detect(o, now)
-	items := map[string]int{} // by watch: a store may ask twice
-	entries, err := s.cfg.Store.Record(ctx, now, Recording{ListingID: l.ID, Observation: o, NextLook: s.next(l, now),
-		Detect: func(e Entry, keys []lastlook.KeyRow) (Detected, error) {
-			d, err := detect(e, keys)
-			items[e.Watch.ID] = len(d.Items)
-			return d, err
-		}})
-	if err != nil {
-		return 0, true, unlessRemoved(err)
-	}
-	for _, n := range items {
-		enqueued += n
-	}
-	for i := range entries {
-		if e := &entries[i]; e.Err != nil {
-			s.log.Error("nothing is detected for a watch", "watch", e.Watch.ID, "listing", l.ID, "error", e.Err)
-		}
-	}
-	return enqueued, true, nil
-}
-
 // unlessRemoved passes an error on unless it says that the listing is not there
 // any more: whoever watched it removed it while it was looked at.
 func unlessRemoved(err error) error {
@@ -212,8 +136,9 @@ func unlessRemoved(err error) error {
 	return err
 }
 
-func failure(l Listing, err error, next time.Time) Failure {
-	return Failure{ListingID: l.ID, Err: cut(err.Error(), maxText), Missing: errors.Is(err, ErrMissing), NextLook: next}
+func failure(l Listing, err error, next, now time.Time) Failure {
+	return Failure{ListingID: l.ID, Err: cut(err.Error(), maxText), Missing: errors.Is(err, ErrMissing), NextLook: next,
+		Detect: func(e Entry) ([]lastlook.Item, error) { return detectUnreadable(e, now) }}
 }
 
 // detect returns the question that a recording asks about each watch. What
@@ -297,11 +222,6 @@ func lookSafely(ctx context.Context, src Source, l Listing) (o Observation, err 
 		}
 	}()
 	return src.Look(ctx, l)
-}
-
-// next returns when a listing is due after it was read.
-func (s *Service) next(l Listing, now time.Time) time.Time {
-	return now.Add(l.Interval + time.Duration(s.cfg.Jitter*(2*s.cfg.Rand()-1)*float64(l.Interval)))
 }
 
 // nextAfterFailure waits longer after each failure in a row, up to 8

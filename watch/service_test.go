@@ -393,7 +393,7 @@ func TestSnoozedAfterDetection(t *testing.T) {
 func TestSweepAtScale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pages, workers = scale, 20
-		e := newEngine(t, func(w *watch.Config, _ *lastlook.Config) { w.Workers = workers })
+		e := newEngine(t, func(w *watch.Config, _ *lastlook.Config) { w.Workers, w.PerHost = workers, workers })
 		for n := range pages {
 			e.watch(n, below(t, "500 EUR"))
 			price := "600 EUR"

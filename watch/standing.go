@@ -49,6 +49,20 @@ const (
 	FlagIdentity Flag = "identity_changed"
 )
 
+// Accept returns the standing of a listing whose change the user accepts: what it
+// is now is what is watched. What was in doubt begins anew.
+func (s Standing) Accept() Standing {
+	switch {
+	case s.Pending.Doubt == DoubtIdentity:
+		return Standing{SKU: s.Pending.SKU, Price: s.Pending.Price}
+	case s.Pending.Doubt != "":
+		return Standing{SKU: s.SKU, Price: s.Pending.Price}
+	case s.NewSKU != "":
+		return Standing{SKU: s.NewSKU} // nothing is trusted of that product's price yet
+	}
+	return Standing{SKU: s.SKU, Price: s.Price}
+}
+
 // secondReading is how long a look in doubt waits for another one.
 const secondReading = time.Minute
 
@@ -64,6 +78,8 @@ type Standing struct {
 	// Price is the last price that was trusted, SKU the product's.
 	Price price.Money `json:"price,omitzero"`
 	SKU   string      `json:"sku,omitzero"`
+	// Availability is the last that was known.
+	Availability Availability `json:"availability,omitzero"`
 	// Currency is the one before the change that Flag tells of; NewSKU the
 	// product that it became.
 	Currency string `json:"currency,omitzero"`
@@ -110,6 +126,11 @@ type Weighed struct {
 
 // Trusted reports whether the look's price may be compared with others.
 func (w *Weighed) Trusted() bool { return w.Doubt == "" && !w.Other }
+
+// differs reports whether a listing has changed.
+func (s *Standing) differs(o *Standing) bool {
+	return s.Availability != o.Availability || s.Flag != o.Flag || !sameMoney(s.Price, o.Price)
+}
 
 // Weigh says what a look is worth. It is pure, and weighing a look again with
 // the standing that it led to says the same.
@@ -169,6 +190,9 @@ func fallen(last, p price.Money) bool {
 
 // trust returns the standing after a look that is believed.
 func (s Standing) trust(o *Observation, p price.Money) Standing {
+	if a := availabilityKnown(o.Availability); a != "" {
+		s.Availability = a
+	}
 	if o.SKU != "" {
 		if s.Flag == FlagIdentity {
 			s.Flag, s.NewSKU = "", ""

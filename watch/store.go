@@ -36,8 +36,8 @@ func IsLastLook(ctx context.Context) bool { return ctx.Value(lastLookKey{}) != n
 // a listing that does not exist gets [ErrNotFound], what cannot be accepted
 // [ErrInvalid].
 type Store interface {
-	// Add adds a watch on the listing with the same source and URL, which is
-	// created if there is none; its interval becomes the shortest that a watch
+	// Add adds a watch on the listing with the same source, URL and options,
+	// which is created if there is none; its interval becomes the shortest that a watch
 	// which is not paused asks for. A private listing is never shared with one
 	// that is not: nobody may see into a private network by naming an address
 	// that the operator watches. Add fills in the ids and returns both as
@@ -60,17 +60,30 @@ type Store interface {
 	NextDue(ctx context.Context) (time.Time, error)
 	// Record writes an observation, the states to which it moves the watches'
 	// triggers, and the outbox rows of what is news, in one transaction. For
-	// each watch of the listing it calls detect with the watch, its states and
-	// the key rows of its channels (in the order of Watch.Channels), all read
-	// in that transaction. It returns the entries after it.
+	// each watch of the listing it calls detect with the watch, its states, the
+	// history that its triggers ask for ([HistoryDays]), the listing's standing
+	// and the key rows of its channels (in the order of Watch.Channels), all read
+	// in that transaction. It returns the entries after it: with the states and
+	// the standing to which the observation led ([Standing.Weigh]), and the same
+	// history. A trusted observation ([Weighed.Trusted]) counts for the lows of
+	// its day ([LowOf]).
 	//
 	// Looks may overlap, and sources may give old copies: an observation that
 	// was made before the last one is kept, but decides nothing, since an
 	// episode that it seemed to end would be told a second time. Detect is not
 	// called then, and the entries' Last is the newer one.
 	Record(ctx context.Context, now time.Time, r Recording) ([]Entry, error)
-	// RecordFailure writes that a listing could not be looked at.
+	// RecordFailure writes that a listing could not be looked at, and enqueues
+	// what Failure.Detect makes of it, in one transaction.
 	RecordFailure(ctx context.Context, now time.Time, f Failure) error
+	// Postpone moves the next looks at listings, by their ids, if they are due
+	// before.
+	Postpone(ctx context.Context, next map[string]time.Time) error
+	// Accept takes a listing as it is now for what is watched: another product,
+	// or another currency ([Standing.Accept]).
+	Accept(ctx context.Context, listingID string) error
+	// Lows returns the lowest prices of a listing's days, from one on.
+	Lows(ctx context.Context, listingID string, fromDay int) (History, error)
 	// Current returns the watches with the given ids, in order; the zero Entry
 	// for those that do not exist.
 	Current(ctx context.Context, ids []string) ([]Entry, error)
@@ -104,6 +117,8 @@ type Recording struct {
 	// NextLook is when the listing is due again; zero leaves that as it is
 	// (the observation came from the dispatcher's look).
 	NextLook time.Time
+	// Pace is how often it is looked at from now on; zero leaves that as it is.
+	Pace time.Duration
 	// Detect decides, for one watch, to which states the observation moves its
 	// triggers, and what is enqueued.
 	Detect func(e Entry, keys []lastlook.KeyRow) (Detected, error)
@@ -124,4 +139,7 @@ type Failure struct {
 	Missing bool
 	// NextLook is when the listing is due again; zero leaves that as it is.
 	NextLook time.Time
+	// Detect, if set, says what it means to a watch of the listing: what is
+	// enqueued. The entry's listing is as the failure leaves it.
+	Detect func(e Entry) ([]lastlook.Item, error)
 }

@@ -143,7 +143,7 @@ func (s *Service) lookAll(ctx context.Context, listings []Listing) <-chan listin
 		wg.Go(func() {
 			for l := range work {
 				r := listingLook{listing: l.ID, err: errNotBegun}
-				if time.Since(began) < beginWithin {
+				if s.admitted(looking, l, began) {
 					r.seen, r.entries, r.err = s.lookAndRecord(ctx, looking, l)
 				}
 				results <- r
@@ -157,6 +157,36 @@ func (s *Service) lookAll(ctx context.Context, listings []Listing) <-chan listin
 	return results
 }
 
+// admitted waits until the listing's host may be asked, as long as a look may
+// still begin.
+func (s *Service) admitted(ctx context.Context, l Listing, began time.Time) bool {
+	for {
+		left := beginWithin - time.Since(began)
+		if left <= 0 || ctx.Err() != nil {
+			return false
+		}
+		if s.cfg.Politeness == nil {
+			return true
+		}
+		wait, err := s.cfg.Politeness.Admit(ctx, hostOf(l.URL), s.cfg.Clock())
+		switch {
+		case err != nil:
+			s.log.Error("cannot ask how often a host may be asked: looking later", "host", hostOf(l.URL), "error", err)
+			return false
+		case wait <= 0:
+			return true
+		case wait >= left:
+			return false
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
 // lookAndRecord looks at a listing for the dispatcher, within the time that
 // looking has, and records what it saw. A page that was missing before, and
 // still is, is gone.
@@ -168,7 +198,7 @@ func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observ
 		if ctx.Err() != nil {
 			return o, nil, err
 		}
-		if rec := s.cfg.Store.RecordFailure(ctx, now, failure(l, err, time.Time{})); unlessRemoved(rec) != nil {
+		if rec := s.cfg.Store.RecordFailure(ctx, now, failure(l, err, time.Time{}, now)); unlessRemoved(rec) != nil {
 			return o, nil, errors.Join(err, rec)
 		}
 		if errors.Is(err, ErrMissing) && !l.MissingSince.IsZero() && now.Sub(l.MissingSince) >= missingFor {
@@ -177,8 +207,11 @@ func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observ
 		return o, nil, err
 	}
 	r := Recording{ListingID: l.ID, Observation: o, Detect: s.detect(o, now)}
-	if l.Failures > 0 {
-		r.NextLook = s.next(l, now) // it can be read again: no need to wait longer
+	switch next, _ := s.nextAfter(l, &o, now); {
+	case l.Failures > 0: // it can be read again: no need to wait longer
+		r.NextLook = next
+	case next.Before(l.NextLook): // a second reading is needed soon
+		r.NextLook = next
 	}
 	entries, err := s.cfg.Store.Record(ctx, now, r)
 	if err != nil {
@@ -265,8 +298,7 @@ func Judge(c lastlook.Case[Value]) lastlook.Verdict {
 		// The next claim asks whether it is active, and says why it is not.
 		return lastlook.CannotTell("the watch was paused while it was looked at")
 	case e.Watch.Recipient != c.Key.Recipient || !slices.Contains(e.Watch.Channels, c.Key.Channel):
-		return lastlook.Drop(lastlook.ReasonConditionLost).Because(
-			fmt.Sprintf("the watch does not tell %s through %s any more", c.Key.Recipient, c.Key.Channel))
+		return lastlook.Drop(lastlook.ReasonConditionLost).Because(elsewhere(&c.Key))
 	case len(ev.News()) > 0:
 		return lastlook.Send()
 	case e.Watch.SnoozedUntil.After(c.Now) && slices.ContainsFunc(ev.Findings, func(f Finding) bool { return f.Answer == Holds }):

@@ -40,6 +40,22 @@ func Word(c lastlook.Case[Value]) lastlook.Message {
 	return lastlook.Message{Title: firstOf(e.Watch.Name, o.Title, e.Listing.URL), Body: capitalize(body), URL: e.Listing.URL, Data: data}
 }
 
+// wordUnreadable says that a listing cannot be read. It is pure.
+func wordUnreadable(c lastlook.Case[Unreadable]) lastlook.Message {
+	e := c.Value.entry
+	title := ""
+	if e.Last != nil {
+		title = e.Last.Title
+	}
+	data, err := json.Marshal(map[string]any{"watch": e.Watch.ID, "unreadable_since": c.Value.Since, "why": c.Value.Why})
+	if err != nil {
+		panic(err) // plain data always encodes; a panic ends this attempt with the text
+	}
+	return lastlook.Message{Title: firstOf(e.Watch.Name, title, e.Listing.URL), URL: e.Listing.URL, Data: data,
+		Body: fmt.Sprintf("This has not been readable since %s: %s. Nothing can be told of it until it is.",
+			c.Value.Since.UTC().Format("2006-01-02 15:04 UTC"), strings.TrimSuffix(c.Value.Why, "."))}
+}
+
 // priced reports whether a kind's clause follows the price.
 func priced(k Kind) bool {
 	switch k {

@@ -90,7 +90,7 @@ func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, erro
 		}
 	}
 	d, err := lastlook.NewDispatcher(s.outbox, lastlook.Config{
-		Topics:   []lastlook.Registration{s.service.Topic(), s.testTopic()},
+		Topics:   []lastlook.Registration{s.service.Topic(), s.service.Unreadable(), s.testTopic()},
 		Channels: built,
 		Observer: observer{s.log},
 		Logger:   s.log,

@@ -167,7 +167,16 @@ func (s *Server) tidy(ctx context.Context) error {
 }
 
 func (s *Server) tidyRows(ctx context.Context) error {
-	q := lastlook.Query{Topic: watch.TopicName, States: []lastlook.State{lastlook.StatePending, lastlook.StateRetry}, Limit: tidyPage}
+	for _, topic := range watchTopics {
+		if err := s.tidyTopic(ctx, topic); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) tidyTopic(ctx context.Context, topic string) error {
+	q := lastlook.Query{Topic: topic, States: []lastlook.State{lastlook.StatePending, lastlook.StateRetry}, Limit: tidyPage}
 	for {
 		recs, err := s.outbox.List(ctx, q)
 		if err != nil {
@@ -191,7 +200,7 @@ func (s *Server) tidyRows(ctx context.Context) error {
 			default:
 				continue
 			}
-			if _, err := s.outbox.DropSubject(ctx, watch.TopicName, ids[i], reason); err != nil {
+			if _, err := s.outbox.DropSubject(ctx, topic, ids[i], reason); err != nil {
 				return err
 			}
 		}

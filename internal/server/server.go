@@ -26,6 +26,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +47,18 @@ type (
 
 // WatchTopic is the topic of what watches tell; its subjects are their ids.
 const WatchTopic = watch.TopicName
+
+// allTopics returns the topics that a server looks at and judges.
+func allTopics() []string { return append(slices.Clone(watchTopics), testTopicName) }
+
+// watchTopics are all topics whose subjects are watches.
+var watchTopics = []string{watch.TopicName, watch.UnreadableTopic}
+
+// How often a host is asked: a shop with many watched pages is not to notice.
+const (
+	looksPerSecond = 2
+	looksAtOnce    = 20
+)
 
 // Errors that a front end can act on.
 var (
@@ -138,12 +151,16 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	polite, err := watch.NewPoliteness(looksPerSecond, looksAtOnce)
+	if err != nil {
+		return nil, errors.Join(err, st.outbox.Close())
+	}
 	s := &Server{
 		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(),
-		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(watch.TopicName, testTopicName)),
+		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
 	s.channels.Store(channels)
-	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of})
+	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
 	if err == nil {
 		s.devices, err = device.New(device.Config{Store: st.devices, Clock: opt.Clock, Unmute: s.unmutePush})
 	}
@@ -160,7 +177,7 @@ func (s *Server) Close() error { return s.store.Close() }
 func (s *Server) Outbox() *lastlook.Outbox { return s.outbox }
 
 // Topics returns the topics that this server looks at and judges.
-func (s *Server) Topics() []string { return []string{watch.TopicName, testTopicName} }
+func (s *Server) Topics() []string { return allTopics() }
 
 // Channels returns the names of the channels that can be told through.
 func (s *Server) Channels() []string { return s.channels.Load().Names() }

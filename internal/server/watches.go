@@ -99,7 +99,11 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 			added.Entry.Last = &o
 		}
 	}
-	added.Warnings = watch.Warnings(&added.Entry.Watch, &o, price.Money{})
+	lows, err := s.watches.Lows(ctx, added.Entry.Listing.ID, 0)
+	if err != nil {
+		return err
+	}
+	added.Warnings = watch.Warnings(&added.Entry.Watch, &o, lows.LowestOf(o.Price.Currency()))
 	for _, f := range added.Entry.Evaluate(&o, watch.Telling{}, now).Findings {
 		if f.News {
 			added.Holding = append(added.Holding, f.Trigger.String())
@@ -184,7 +188,7 @@ func (s *Server) PauseWatch(ctx context.Context, id string) (Entry, int, error) 
 	if err != nil {
 		return e, 0, err
 	}
-	n, err := s.outbox.DropSubject(ctx, watch.TopicName, id, lastlook.ReasonListingPaused)
+	n, err := s.withhold(ctx, id, lastlook.ReasonListingPaused)
 	return e, n, err
 }
 
@@ -206,7 +210,16 @@ func (s *Server) RemoveWatch(ctx context.Context, id string) (int, error) {
 	if err := s.watches.Remove(ctx, s.opt.Clock(), id); err != nil {
 		return 0, err
 	}
-	return s.outbox.DropSubject(ctx, watch.TopicName, id, lastlook.ReasonWatchRemoved)
+	return s.withhold(ctx, id, lastlook.ReasonWatchRemoved)
+}
+
+// withhold drops what waits to be told of a watch.
+func (s *Server) withhold(ctx context.Context, id string, reason lastlook.Reason) (dropped int, err error) {
+	for _, topic := range watchTopics {
+		n, dropErr := s.outbox.DropSubject(ctx, topic, id, reason)
+		dropped, err = dropped+n, errors.Join(err, dropErr)
+	}
+	return dropped, err
 }
 
 // Using returns the watches that tell through a channel.

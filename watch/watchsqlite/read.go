@@ -28,12 +28,13 @@ type stored struct {
 // listingTargets returns where the listing columns are to be scanned to, and
 // what completes the listing then.
 func (l *listing) targets() (into []any, complete func()) {
-	var interval int64
-	var next, ok, tried, missing instant
-	into = []any{&l.n, &l.ID, &l.Source, &l.URL, &l.Private, &interval, &next, &ok, &tried, &l.LastError, &l.Failures, &missing}
+	var next, ok, tried, missing, failing instant
+	var interval, slowest, pace span
+	into = []any{&l.n, &l.ID, &l.Source, &l.URL, fromJSON[watch.Options]{&l.Options}, &l.Private, &interval, &slowest, &pace, &next,
+		&ok, &tried, &l.LastError, &l.Failures, &missing, &failing, fromJSON[watch.Standing]{&l.Standing}}
 	return into, func() {
-		l.Interval = time.Duration(interval) * time.Microsecond
-		l.NextLook, l.LastOK, l.LastTried, l.MissingSince = next.Time, ok.Time, tried.Time, missing.Time
+		l.Interval, l.MaxInterval, l.Pace = interval.Duration, slowest.Duration, pace.Duration
+		l.NextLook, l.LastOK, l.LastTried, l.MissingSince, l.FailingSince = next.Time, ok.Time, tried.Time, missing.Time, failing.Time
 	}
 }
 
@@ -43,10 +44,11 @@ type observationRow struct {
 	at                             instant
 	amount, currency, availability sql.NullString
 	sku, title, image, evidence    sql.NullString
+	facts                          sql.NullString
 }
 
 func (r *observationRow) targets() []any {
-	return []any{&r.n, &r.at, &r.amount, &r.currency, &r.availability, &r.sku, &r.title, &r.image, &r.evidence}
+	return []any{&r.n, &r.at, &r.amount, &r.currency, &r.availability, &r.sku, &r.title, &r.image, &r.evidence, &r.facts}
 }
 
 // observation decodes the row; nil if there is none.
@@ -54,8 +56,14 @@ func (r *observationRow) observation() (*watch.Observation, error) {
 	if !r.n.Valid {
 		return nil, nil
 	}
-	o := &watch.Observation{At: r.at.Time, Availability: watch.Availability(r.availability.String),
-		Title: r.title.String, Image: r.image.String, SKU: r.sku.String}
+	o := new(watch.Observation)
+	if r.facts.Valid {
+		if err := (fromJSON[watch.Observation]{o}).Scan(r.facts.String); err != nil {
+			return nil, err
+		}
+	}
+	o.At, o.Availability = r.at.Time, watch.Availability(r.availability.String)
+	o.Title, o.Image, o.SKU = r.title.String, r.image.String, r.sku.String
 	if r.amount.Valid {
 		// A currency that is not in circulation any more, and that this version
 		// does not know, leaves no price that could be compared with anything.
@@ -105,25 +113,37 @@ func (s *session) watches(ctx context.Context, name string, args ...any) ([]*sto
 	err := s.query(ctx, name, func(scan func(...any) error) error {
 		e := new(stored)
 		w := &e.Watch
-		var channels, triggers []byte
-		var interval int64
+		var channels, triggers, details []byte
+		var interval, slowest span
 		var snoozed, created instant
 		if err := scan(&e.n, &w.ID, &e.listing, &interval, &w.Name, &w.Recipient, &channels, &triggers,
-			&w.IgnoreStock, &w.Zone, &w.Paused, &snoozed, &created); err != nil {
+			&w.IgnoreStock, &w.Zone, &w.Paused, &snoozed, &created, &slowest, &w.Group, &details); err != nil {
 			return err
 		}
-		e.interval = time.Duration(interval) * time.Microsecond
+		e.interval, w.MaxInterval = interval.Duration, slowest.Duration
 		w.SnoozedUntil, w.CreatedAt = snoozed.Time, created.Time
-		e.Err = decodeWatch(w, channels, triggers)
+		e.Err = decodeWatch(w, channels, triggers, details)
 		out = append(out, e)
 		return nil
 	}, args...)
 	return out, err
 }
 
+// watchDetails are the fields of a watch that no statement asks for.
+type watchDetails struct {
+	Points   []watch.Points `json:"points,omitzero"`
+	Cooldown time.Duration  `json:"cooldown,omitzero"`
+	Rearm    time.Duration  `json:"rearm,omitzero"`
+}
+
 // decodeWatch decodes what is JSON. One watch that cannot be read must not keep
 // the others of its listing from being told.
-func decodeWatch(w *watch.Watch, channels, triggers []byte) error {
+func decodeWatch(w *watch.Watch, channels, triggers, details []byte) error {
+	var d watchDetails
+	if err := json.Unmarshal(details, &d); err != nil {
+		return fmt.Errorf("watch %s: decode its details: %w: remove it, or run the version that wrote it", w.ID, err)
+	}
+	w.Points, w.Cooldown, w.Rearm = d.Points, d.Cooldown, d.Rearm
 	if err := json.Unmarshal(channels, &w.Channels); err != nil {
 		return fmt.Errorf("watch %s: decode its channels: %w: remove it, or run the version that wrote it", w.ID, err)
 	}
@@ -190,7 +210,7 @@ func (s *session) readStates(ctx context.Context, list []*stored) error {
 		var id string
 		var st watch.State
 		var since instant
-		if err := scan(&n, &id, &st.Known, &st.Holding, &st.Episode, &since); err != nil {
+		if err := scan(&n, &id, &st.Known, &st.Holding, &st.Episode, &since, fromJSON[watch.Memory]{&st.Memory}); err != nil {
 			return err
 		}
 		st.Since = since.Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -85,5 +86,38 @@ func (t *instant) Scan(v any) error {
 	default:
 		return fmt.Errorf("a time is stored as %T, not as microseconds", v)
 	}
+	return nil
+}
+
+// span reads a duration.
+type span struct{ time.Duration }
+
+// Scan implements [sql.Scanner].
+func (d *span) Scan(v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("a duration is stored as %T, not as microseconds", v)
+	}
+	d.Duration = time.Duration(n) * time.Microsecond
+	return nil
+}
+
+// fromJSON reads a column of JSON into what it points to. What this version
+// cannot read, such as a price in a currency that it does not know any more, is
+// as if it had never been seen: a listing must not become unreadable by it.
+type fromJSON[T any] struct{ into *T }
+
+// Scan implements [sql.Scanner].
+func (j fromJSON[T]) Scan(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("JSON is stored as %T, not as text", v)
+	}
+	var read T
+	if text != "{}" && json.Unmarshal([]byte(text), &read) != nil {
+		var none T
+		read = none
+	}
+	*j.into = read
 	return nil
 }

@@ -368,7 +368,7 @@ func TestRecordFailureKeepsWhatIsKnown(t *testing.T) {
 	}
 	l := fail(watch.Failure{Err: "a block page"})
 	want := known.Listing
-	want.LastTried, want.LastError, want.Failures = k.now, "a block page", 1
+	want.LastTried, want.LastError, want.Failures, want.FailingSince = k.now, "a block page", 1, k.now
 	if l != want {
 		t.Errorf("got  %+v\nwant %+v", l, want)
 	}
@@ -440,7 +440,7 @@ func TestOpenAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	k := openKit(t, path)
-	if got := k.column(k.raw(), "SELECT version FROM lastlook_watch_schema"); !reflect.DeepEqual(got, []string{"1"}) {
+	if got := k.column(k.raw(), "SELECT version FROM lastlook_watch_schema"); !reflect.DeepEqual(got, []string{"1", "2"}) {
 		t.Errorf("versions %v", got)
 	}
 }
@@ -460,6 +460,8 @@ func TestUnreadableWatchDoesNotHoldTheOthersUp(t *testing.T) {
 	k.record(bad.Listing.ID, k.observation("600 EUR"))
 	k.exec(`UPDATE lastlook_watch_watches SET triggers = replace(triggers, 'EUR', 'XQX') WHERE id = '` + bad.Watch.ID + `'`)
 	k.exec("UPDATE lastlook_watch_observations SET currency = 'XQX'")
+	k.exec("UPDATE lastlook_watch_lows SET currency = 'XQX'")
+	k.exec("UPDATE lastlook_watch_listings SET standing = replace(standing, 'EUR', 'XQX')")
 	entries := k.list()
 	if err := entries[0].Err; err == nil || !strings.Contains(err.Error(), bad.Watch.ID) || entries[1].Err != nil {
 		t.Errorf("list: %+v", entries)

@@ -63,15 +63,19 @@ func later(a, b time.Time) time.Time {
 
 // place returns the listing that l describes, and makes it if there is none.
 func (s *session) place(ctx context.Context, now time.Time, l watch.Listing) (*listing, error) {
-	at, err := s.oneListing(ctx, "listing_by_url", l.URL, l.Source, l.Private)
+	options, err := jsonText(l.Options)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.oneListing(ctx, "listing_by_url", l.URL, l.Source, options, l.Private)
 	if err != nil || at != nil {
 		return at, err
 	}
-	at = &listing{Listing: watch.Listing{ID: newListingID(), Source: l.Source, URL: l.URL, Private: l.Private, Interval: l.Interval, NextLook: l.NextLook}}
+	at = &listing{Listing: watch.Listing{ID: newListingID(), Source: l.Source, URL: l.URL, Options: l.Options, Private: l.Private, Interval: l.Interval, NextLook: l.NextLook}}
 	if at.NextLook.IsZero() {
 		at.NextLook = now
 	}
-	at.n, err = s.number(ctx, "insert_listing", at.ID, at.Source, at.URL, at.Private, at.Interval.Microseconds(), at.NextLook.UnixMicro())
+	at.n, err = s.number(ctx, "insert_listing", at.ID, at.Source, at.URL, options, at.Private, at.Interval.Microseconds(), at.NextLook.UnixMicro())
 	return at, err
 }
 
@@ -94,24 +98,33 @@ func watchColumns(w *watch.Watch) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{w.Name, w.Recipient, channels, triggers, w.IgnoreStock, w.Zone, w.Paused, micros(w.SnoozedUntil)}, nil
+	details, err := jsonText(watchDetails{Points: w.Points, Cooldown: w.Cooldown, Rearm: w.Rearm})
+	if err != nil {
+		return nil, err
+	}
+	return []any{w.Name, w.Recipient, channels, triggers, w.IgnoreStock, w.Zone, w.Paused, micros(w.SnoozedUntil),
+		w.MaxInterval.Microseconds(), w.Group, details}, nil
 }
 
 // schedule writes when a listing is looked at, after its watches have changed:
 // as often as the most eager one that is not paused wants it.
 func (s *session) schedule(ctx context.Context, now time.Time, l *listing) error {
-	var wanted, interval int64
-	err := s.query(ctx, "demand", func(scan func(...any) error) error { return scan(&wanted, &interval) }, l.n)
+	var wanted bool
+	var interval, slowest span
+	err := s.query(ctx, "demand", func(scan func(...any) error) error { return scan(&wanted, &interval, &slowest) }, l.n)
 	if err != nil {
 		return err
 	}
-	if wanted > 0 {
-		l.Interval = time.Duration(interval) * time.Microsecond
+	if wanted {
+		l.Interval, l.MaxInterval = interval.Duration, slowest.Duration
+		if l.MaxInterval == l.Interval {
+			l.MaxInterval = 0
+		}
 		if soonest := now.Add(l.Interval); l.Failures == 0 && soonest.Before(l.NextLook) {
 			l.NextLook = soonest
 		}
 	}
-	_, err = s.exec(ctx, "schedule", l.n, wanted, l.Interval.Microseconds(), l.NextLook.UnixMicro())
+	_, err = s.exec(ctx, "schedule", l.n, wanted, l.Interval.Microseconds(), l.MaxInterval.Microseconds(), l.NextLook.UnixMicro())
 	return err
 }
 
@@ -196,25 +209,11 @@ func (s *Store) Remove(ctx context.Context, now time.Time, id string) error {
 		if watched > 0 {
 			return q.schedule(ctx, now, &listing{Listing: e.Listing, n: e.listing})
 		}
-		for _, name := range []string{"delete_observations", "delete_listing"} {
+		for _, name := range []string{"delete_observations", "delete_lows", "delete_listing"} {
 			if _, err := q.exec(ctx, name, e.listing); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-}
-
-// RecordFailure implements [watch.Store].
-func (s *Store) RecordFailure(ctx context.Context, now time.Time, f watch.Failure) error {
-	if err := lastlook.CheckClock(now); err != nil {
-		return fmt.Errorf("record a failed look: %w", err)
-	}
-	return s.write(ctx, "record a failed look", func(ctx context.Context, q *session) error {
-		n, err := q.exec(ctx, "failed", f.ListingID, now.UnixMicro(), f.Err, f.Missing, micros(f.NextLook))
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: listing %q", watch.ErrNotFound, f.ListingID)
-		}
-		return err
 	})
 }

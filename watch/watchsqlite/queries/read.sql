@@ -2,15 +2,15 @@
 -- here. "{name}" stands for the fragment of that name.
 
 -- fragment: listing
-l.n, l.id, l.source, l.url, l.private, l.interval, l.next_look,
-l.last_ok, l.last_tried, l.last_error, l.failures, l.missing_since
+l.n, l.id, l.source, l.url, l.options, l.private, l.interval, l.slowest, l.pace, l.next_look,
+l.last_ok, l.last_tried, l.last_error, l.failures, l.missing_since, l.failing_since, l.standing
 
 -- fragment: observation
-o.n, o.at, o.amount, o.currency, o.availability, o.sku, o.title, o.image, o.evidence
+o.n, o.at, o.amount, o.currency, o.availability, o.sku, o.title, o.image, o.evidence, o.facts
 
 -- fragment: watch
 w.n, w.id, w.listing, w.interval, w.name, w.recipient, w.channels, w.triggers,
-w.ignore_stock, w.zone, w.paused, w.snoozed_until, w.created_at
+w.ignore_stock, w.zone, w.paused, w.snoozed_until, w.created_at, w.slowest, w.group_name, w.details
 
 -- name: due
 -- The partial index's condition stands here word for word, or it would not be
@@ -34,7 +34,7 @@ WHERE l.id = ?;
 SELECT {listing}, {observation}
 FROM lastlook_watch_listings l
 LEFT JOIN lastlook_watch_observations o ON o.n = l.last_observation
-WHERE l.url = ? AND l.source = ? AND l.private = ?;
+WHERE l.url = ? AND l.source = ? AND l.options = ? AND l.private = ?;
 
 -- name: listings_by_number
 SELECT {listing}, {observation}
@@ -52,14 +52,14 @@ SELECT {watch} FROM lastlook_watch_watches w WHERE w.listing = ? ORDER BY w.n;
 SELECT {watch} FROM lastlook_watch_watches w ORDER BY w.created_at, w.n;
 
 -- name: states_by_watch
-SELECT s.watch, s.trigger_id, s.known, s.holding, s.episode, s.since
+SELECT s.watch, s.trigger_id, s.known, s.holding, s.episode, s.since, s.memory
 FROM json_each(?) v CROSS JOIN lastlook_watch_states s ON s.watch = v.value;
 
 -- name: demand
--- Whether anybody wants a listing looked at, and how often.
-SELECT count(*), coalesce(min(interval), 0) FROM (
-    SELECT interval FROM lastlook_watch_watches WHERE listing = ? AND paused = 0 ORDER BY interval LIMIT 1
-);
+-- Whether anybody wants a listing looked at, how often, and how rarely at least.
+SELECT EXISTS (SELECT 1 FROM lastlook_watch_watches WHERE listing = ?1 AND paused = 0),
+    coalesce((SELECT min(interval) FROM lastlook_watch_watches WHERE listing = ?1 AND paused = 0), 0),
+    coalesce((SELECT min(max(interval, slowest)) FROM lastlook_watch_watches WHERE listing = ?1 AND paused = 0), 0);
 
 -- name: watched
 SELECT EXISTS (SELECT 1 FROM lastlook_watch_watches WHERE listing = ?);
@@ -68,3 +68,8 @@ SELECT EXISTS (SELECT 1 FROM lastlook_watch_watches WHERE listing = ?);
 SELECT {observation} FROM lastlook_watch_observations o
 WHERE o.listing = ?
 ORDER BY o.at DESC, o.n DESC LIMIT ?;
+
+-- name: lows
+-- The lows of a listing from a day on, oldest first.
+SELECT w.day, w.currency, w.buyable, w.amount FROM lastlook_watch_lows w
+WHERE w.listing = ? AND w.day >= ? ORDER BY w.day;

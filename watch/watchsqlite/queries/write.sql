@@ -1,18 +1,19 @@
 -- Writing. All of it runs under the write lock.
 
 -- name: insert_listing
-INSERT INTO lastlook_watch_listings (id, source, url, private, active, interval, next_look)
-VALUES (?, ?, ?, ?, 0, ?, ?) RETURNING n;
+INSERT INTO lastlook_watch_listings (id, source, url, options, private, active, interval, next_look)
+VALUES (?, ?, ?, ?, ?, 0, ?, ?) RETURNING n;
 
 -- name: schedule
-UPDATE lastlook_watch_listings SET active = ?2, interval = ?3, next_look = ?4 WHERE n = ?1;
+UPDATE lastlook_watch_listings SET active = ?2, interval = ?3, slowest = ?4, next_look = ?5 WHERE n = ?1;
 
 -- name: looked
--- A look that gave an observation, which decides unless it came late (?4 is
--- NULL then).
+-- A look that gave an observation, which decides unless it came late (?4 and ?5
+-- are NULL then).
 UPDATE lastlook_watch_listings
-SET last_ok = ?2, last_tried = ?2, last_error = '', failures = 0, missing_since = NULL,
-    next_look = coalesce(?3, next_look), last_observation = coalesce(?4, last_observation)
+SET last_ok = ?2, last_tried = ?2, last_error = '', failures = 0, missing_since = NULL, failing_since = NULL,
+    next_look = coalesce(?3, next_look), last_observation = coalesce(?4, last_observation),
+    standing = coalesce(?5, standing), pace = coalesce(?6, pace)
 WHERE n = ?1;
 
 -- name: failed
@@ -21,8 +22,17 @@ WHERE n = ?1;
 UPDATE lastlook_watch_listings
 SET last_tried = ?2, last_error = ?3, failures = failures + 1,
     missing_since = CASE WHEN ?4 THEN coalesce(missing_since, ?2) ELSE missing_since END,
+    failing_since = coalesce(failing_since, ?2),
     next_look = coalesce(?5, next_look)
 WHERE id = ?1;
+
+-- name: postpone
+-- Moves listings' next look: a JSON array of [id, next look].
+UPDATE lastlook_watch_listings AS l SET next_look = max(l.next_look, v.value ->> 1)
+FROM json_each(?) v WHERE l.id = v.value ->> 0;
+
+-- name: accept
+UPDATE lastlook_watch_listings SET standing = ?2 WHERE n = ?1;
 
 -- name: delete_listing
 DELETE FROM lastlook_watch_listings WHERE n = ?;
@@ -30,14 +40,23 @@ DELETE FROM lastlook_watch_listings WHERE n = ?;
 -- name: delete_observations
 DELETE FROM lastlook_watch_observations WHERE listing = ?;
 
+-- name: delete_lows
+DELETE FROM lastlook_watch_lows WHERE listing = ?;
+
+-- name: write_low
+INSERT INTO lastlook_watch_lows (listing, day, currency, buyable, amount) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (listing, day, currency, buyable) DO UPDATE SET amount = excluded.amount;
+
 -- name: insert_watch
 INSERT INTO lastlook_watch_watches
-    (id, listing, interval, created_at, name, recipient, channels, triggers, ignore_stock, zone, paused, snoozed_until)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    (id, listing, interval, created_at, name, recipient, channels, triggers, ignore_stock, zone, paused, snoozed_until,
+    slowest, group_name, details)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_watch
 UPDATE lastlook_watch_watches
-SET name = ?2, recipient = ?3, channels = ?4, triggers = ?5, ignore_stock = ?6, zone = ?7, paused = ?8, snoozed_until = ?9
+SET name = ?2, recipient = ?3, channels = ?4, triggers = ?5, ignore_stock = ?6, zone = ?7, paused = ?8, snoozed_until = ?9,
+    slowest = ?10, group_name = ?11, details = ?12
 WHERE n = ?1;
 
 -- name: delete_watch
@@ -53,15 +72,16 @@ DELETE FROM lastlook_watch_states
 WHERE watch = ?1 AND trigger_id NOT IN (SELECT value FROM json_each(?2));
 
 -- name: write_states
--- A JSON array of [watch, trigger, known, holding, episode, since], so that any
--- number of watches is one statement.
-INSERT INTO lastlook_watch_states (watch, trigger_id, known, holding, episode, since)
-SELECT v.value ->> 0, v.value ->> 1, v.value ->> 2, v.value ->> 3, v.value ->> 4, v.value ->> 5
+-- A JSON array of [watch, trigger, known, holding, episode, since, memory], so
+-- that any number of watches is one statement.
+INSERT INTO lastlook_watch_states (watch, trigger_id, known, holding, episode, since, memory)
+SELECT v.value ->> 0, v.value ->> 1, v.value ->> 2, v.value ->> 3, v.value ->> 4, v.value ->> 5, v.value ->> 6
 FROM json_each(?) v
 WHERE true -- or ON would be read as part of a join
 ON CONFLICT (watch, trigger_id) DO UPDATE
-SET known = excluded.known, holding = excluded.holding, episode = excluded.episode, since = excluded.since;
+SET known = excluded.known, holding = excluded.holding, episode = excluded.episode, since = excluded.since,
+    memory = excluded.memory;
 
 -- name: insert_observation
-INSERT INTO lastlook_watch_observations (listing, at, amount, currency, availability, sku, title, image, evidence)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n;
+INSERT INTO lastlook_watch_observations (listing, at, amount, currency, availability, sku, title, image, evidence, facts)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n;
