@@ -1,15 +1,12 @@
 package watch_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,106 +16,6 @@ import (
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/price"
 )
-
-// behaviour is a case of the corpus' kind "behaviour". What the player does not
-// know is an error: no case passes because half of it was not played.
-type behaviour struct {
-	ID, Kind, Source, Note string
-	Input                  string
-	Expect                 expectation
-}
-
-type script struct {
-	Watch  scriptWatch
-	Events []event
-}
-
-type scriptWatch struct {
-	Currency     string
-	Display      string // what is shown; no trigger may use it
-	Variant      string
-	FollowStock  *bool      `json:"follow_stock"`
-	Cooldown     *string    // "0s": as often as it is news
-	SnoozedUntil *time.Time `json:"snoozed_until"`
-	Triggers     []scriptTrigger
-}
-
-type scriptTrigger struct {
-	Type           string
-	Target         string
-	TargetCurrency string `json:"target_currency"`
-}
-
-type event struct {
-	At                  time.Time
-	Obs                 *sight
-	ParallelObs         []sight `json:"parallel_obs"`
-	FetchFailed         string  `json:"fetch_failed"`
-	Dispatch            *dispatch
-	WatchRemoved        bool   `json:"watch_removed"`
-	ListingPaused       bool   `json:"listing_paused"`
-	UserDisplayCurrency string `json:"user_display_currency"`
-}
-
-// sight is what a look sees.
-type sight struct {
-	Price    *string
-	Avail    watch.Availability
-	Currency string
-	Fx       string // the rate of the currency shown
-	Variants map[string]watch.Availability
-}
-
-type dispatch struct {
-	Refetch        *sight
-	Blocked        bool
-	ChannelStatus  int  `json:"channel_status"`
-	CrashAfterSend bool `json:"crash_after_send"`
-	RefetchAgeS    int  `json:"refetch_age_s"`
-}
-
-type expectation struct {
-	Strength     string
-	Sent         []wantSent
-	Dropped      []wantDropped
-	SentCount    *int   `json:"sent_count"`
-	SentCountMax *int   `json:"sent_count_max"`
-	SentHas      []int  `json:"sent_has"`
-	SentLacks    []int  `json:"sent_lacks"`
-	DistinctKeys *int   `json:"distinct_keys"`
-	Subscription string // "removed": the recipient is muted
-	Attempts     *int   // calls of the channel
-	Reasons      []watch.Kind
-}
-
-type wantSent struct {
-	Event int
-	Price string
-}
-
-type wantDropped struct {
-	Event  int
-	Reason lastlook.Reason
-}
-
-func strictly(data string, v any) error {
-	d := json.NewDecoder(strings.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
-}
-
-// readBehaviours decodes JSON lines.
-func readBehaviours(t *testing.T, data []byte) (out []behaviour) {
-	t.Helper()
-	for line := range bytes.Lines(data) {
-		var b behaviour
-		if err := strictly(string(line), &b); err != nil {
-			t.Fatalf("%.60s: %v", line, err)
-		}
-		out = append(out, b)
-	}
-	return out
-}
 
 // player plays one case through the engine.
 type player struct {
@@ -130,7 +27,9 @@ type player struct {
 	status int
 	crash  bool
 	calls  int
+	seen   *sight // by the look before
 	sent   []sentMessage
+	blind  int                 // how often it was told that it cannot be read
 	raised map[lastlook.ID]int // by row: the event that raised it
 }
 
@@ -138,8 +37,13 @@ type player struct {
 type sentMessage struct {
 	event    int
 	delivery lastlook.Delivery
-	price    *price.Money
-	reasons  []watch.Kind
+	told     toldFacts
+}
+
+// toldFacts are the data of a message.
+type toldFacts struct {
+	Price, Previous, Effective *price.Money
+	Reasons                    []watch.Kind
 }
 
 // mortal is a store whose process can die: nothing is written after that.
@@ -156,11 +60,21 @@ func (m *mortal) Apply(ctx context.Context, now time.Time, changes []lastlook.Ch
 	return m.Store.Apply(ctx, now, changes)
 }
 
-// play plays the case. It runs in a bubble of fake time.
-func (b *behaviour) play(t *testing.T) *player {
+// play plays the case, and says what of its expectation was not met. It runs in
+// a bubble of fake time.
+func (b *behaviour) play(t *testing.T) (wrong []string) {
 	p := &player{engine: newEngine(t, nil), raised: map[lastlook.ID]int{}}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case cannot:
+			wrong = append(wrong, "cannot be played: "+string(r))
+		default:
+			panic(r)
+		}
+	}()
 	if err := strictly(b.Input, &p.script); err != nil {
-		t.Fatalf("the player does not know all of it: %v", err)
+		panic(cannot("the player does not know all of it: " + err.Error()))
 	}
 	p.store = &mortal{Store: p.db}
 	p.outbox = lastlook.NewOutbox(p.store)
@@ -179,13 +93,13 @@ func (b *behaviour) play(t *testing.T) *player {
 			p.tick()
 		}
 	}
-	return p
+	return p.judge(&b.Expect)
 }
 
 func (p *player) startDispatcher() {
 	p.Helper()
 	var err error
-	p.d, err = lastlook.NewDispatcher(p.outbox, lastlook.Config{Topics: []lastlook.Registration{p.svc.Topic()},
+	p.d, err = lastlook.NewDispatcher(p.outbox, lastlook.Config{Topics: []lastlook.Registration{p.svc.Topic(), p.svc.Unreadable()},
 		Channels: map[string]lastlook.Channel{"push": p.channel}, Rand: func() float64 { return 0 }})
 	if err != nil {
 		p.Fatal(err)
@@ -193,60 +107,15 @@ func (p *player) startDispatcher() {
 }
 
 func (p *player) addWatch() {
-	p.Helper()
-	s := p.script.Watch
-	w := watchFor()
-	w.IgnoreStock = s.FollowStock != nil && !*s.FollowStock
-	if s.SnoozedUntil != nil {
-		w.SnoozedUntil = *s.SnoozedUntil
-	}
-	for i, st := range s.Triggers {
-		tr := watch.Trigger{ID: fmt.Sprint("t", i), Kind: watch.Kind(st.Type)}
-		if s.Cooldown != nil && *s.Cooldown == "0s" {
-			tr.PerDay = -1
-		} else if s.Cooldown != nil {
-			p.Fatalf("the player does not know a cooldown of %s", *s.Cooldown)
-		}
-		if st.Target != "" {
-			tr.Target = p.money(st.Target, firstOf(st.TargetCurrency, s.Currency))
-		}
-		w.Triggers = append(w.Triggers, tr)
-	}
-	var err error
-	p.entry, err = p.engine.store.Add(p.Context(), time.Now(), watch.Listing{Source: "page", URL: url(0), Interval: watch.MinInterval}, *w)
-	if err != nil {
-		p.Fatal(err)
-	}
-}
-
-func firstOf(s ...string) string {
-	for _, v := range s {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-func (p *player) money(amount, currency string) price.Money {
-	p.Helper()
-	m, err := price.New(amount, currency)
-	if err != nil {
-		p.Fatal(err)
-	}
-	return m
+	l := watch.Listing{Source: "page", URL: url(0), Interval: watch.MinInterval}
+	l.Options.Variant = p.script.Watch.Variant
+	p.entry = must(p.engine.store.Add(p.Context(), time.Now(), l, p.script.Watch.build()))
 }
 
 // observe turns a sight into what the source gives.
 func (p *player) observe(s *sight, age time.Duration) func(context.Context) (watch.Observation, error) {
-	p.Helper()
-	o := watch.Observation{Availability: s.Avail, Title: "The item"}
-	if v, ok := s.Variants[p.script.Watch.Variant]; ok {
-		o.Availability = v
-	}
-	if s.Price != nil {
-		o.Price = p.money(*s.Price, firstOf(s.Currency, p.script.Watch.Currency))
-	}
+	o := s.observation(&p.script.Watch, p.seen)
+	p.seen = s
 	return func(context.Context) (watch.Observation, error) {
 		if age > 0 {
 			o.At = time.Now().Add(-age)
@@ -257,7 +126,7 @@ func (p *player) observe(s *sight, age time.Duration) func(context.Context) (wat
 
 // failures are the corpus' outcomes of a fetch that gave no observation.
 var failures = map[string]error{
-	"blocked": errBlocked, "error": errors.New("timeout"), "not_product": errors.New("no product on the page"), "needs_browser": errors.New("an empty page"),
+	"blocked": errBlocked, "error": errors.New("timeout"), "timeout": errors.New("timeout"), "captcha": errBlocked, "not_product": errors.New("no product on the page"), "needs_browser": errors.New("an empty page"),
 	"rate_limited": lastlook.RetryAfter(time.Minute, errors.New("429")), "gone": lastlook.Gone(errors.New("410")),
 }
 
@@ -272,7 +141,7 @@ func (p *player) event(e *event) {
 	case e.FetchFailed != "":
 		err, ok := failures[e.FetchFailed]
 		if !ok {
-			p.Fatalf("the player does not know a fetch that is %s", e.FetchFailed)
+			panic(cannot("the player does not know a fetch that is " + e.FetchFailed))
 		}
 		p.source.fail(url(0), err)
 		p.detect()
@@ -288,7 +157,7 @@ func (p *player) event(e *event) {
 		p.drop(lastlook.ReasonListingPaused)
 	case e.UserDisplayCurrency != "": // what is shown; nothing is told by it
 	default:
-		p.Fatalf("the player does not know event %d", p.at)
+		panic(cannot(fmt.Sprintf("the player does not know event %d", p.at)))
 	}
 }
 
@@ -302,10 +171,12 @@ func (p *player) drop(reason lastlook.Reason) {
 // detect is a detection run.
 func (p *player) detect() {
 	p.Helper()
-	if res := p.sweep(); res.Looked+res.Failed != 1 {
-		if e, err := p.engine.store.Get(p.Context(), p.entry.Watch.ID); err == nil && !e.Watch.Paused {
-			p.Fatalf("event %d: the listing was not due: %+v", p.at, res)
-		}
+	if res := p.sweep(); res.Looked+res.Failed == 1 {
+		return
+	}
+	// Not due yet: the case looks more often than the schedule does.
+	if e, err := p.engine.store.Get(p.Context(), p.entry.Watch.ID); err == nil && !e.Watch.Paused {
+		must(p.svc.Check(p.Context(), e.Listing))
 	}
 }
 
@@ -345,6 +216,7 @@ func (p *player) detectAtOnce(sights []sight) {
 func (p *player) dispatch(d *dispatch) {
 	p.Helper()
 	if d.Refetch != nil {
+		d.Refetch.Qty = firstOf(d.Qty, d.Refetch.Qty)
 		p.source.answer(url(0), p.observe(d.Refetch, time.Duration(d.RefetchAgeS)*time.Second))
 	}
 	if d.Blocked {
@@ -383,15 +255,14 @@ func (p *player) deliver(_ context.Context, d lastlook.Delivery) (lastlook.Recei
 	default:
 		return lastlook.Receipt{}, lastlook.Permanent(refused)
 	}
-	m := sentMessage{event: p.at, delivery: d}
-	var data struct {
-		Price   *price.Money
-		Reasons []watch.Kind
+	if d.Key.Topic == watch.UnreadableTopic {
+		p.blind++
+		return lastlook.Receipt{Answer: "201"}, nil
 	}
-	if err := json.Unmarshal(d.Message.Data, &data); err != nil {
+	m := sentMessage{event: p.at, delivery: d}
+	if err := json.Unmarshal(d.Message.Data, &m.told); err != nil {
 		p.Error(err)
 	}
-	m.price, m.reasons = data.Price, data.Reasons
 	p.sent = append(p.sent, m)
 	if p.crash {
 		p.store.dead.Store(true)
@@ -407,86 +278,4 @@ func (p *player) noteRaised() {
 			p.raised[r.ID] = p.at
 		}
 	}
-}
-
-// judge says what of the expectation was not met.
-func (p *player) judge(want *expectation) (wrong []string) {
-	p.Helper()
-	differs := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	at := map[int]int{} // messages by event
-	keys := map[string]bool{}
-	for _, m := range p.sent {
-		at[m.event]++
-		keys[m.delivery.DeliveryKey] = true
-	}
-	if want.Sent != nil {
-		events := map[int]int{}
-		for _, s := range want.Sent {
-			events[s.Event]++
-			if s.Price != "" && !p.sentAt(s.Event, s.Price) {
-				differs("no message of event %d says %s", s.Event, s.Price)
-			}
-		}
-		if !maps.Equal(at, events) {
-			differs("sent at events %v, want %v", at, events)
-		}
-	}
-	if want.Dropped != nil {
-		if got := p.dropped(); !slices.Equal(got, want.Dropped) {
-			differs("dropped %v, want %v", got, want.Dropped)
-		}
-	}
-	count := func(name string, want *int, got int) {
-		if want != nil && *want != got {
-			differs("%s %d, want %d", name, got, *want)
-		}
-	}
-	count("sent", want.SentCount, len(p.sent))
-	count("attempts", want.Attempts, p.calls)
-	count("delivery keys", want.DistinctKeys, len(keys))
-	if m := want.SentCountMax; m != nil && len(p.sent) > *m {
-		differs("sent %d, want at most %d", len(p.sent), *m)
-	}
-	for _, i := range want.SentHas {
-		if at[i] == 0 {
-			differs("nothing sent at event %d", i)
-		}
-	}
-	for _, i := range want.SentLacks {
-		if at[i] > 0 {
-			differs("sent at event %d", i)
-		}
-	}
-	if want.Reasons != nil && (len(p.sent) != 1 || !slices.Equal(p.sent[0].reasons, want.Reasons)) {
-		differs("messages %+v, want one for %v", p.sent, want.Reasons)
-	}
-	if want.Subscription == "removed" {
-		if st, err := p.outbox.Stats(p.Context(), time.Now()); err != nil || st.Muted != 1 {
-			differs("the recipient is not muted: %+v, %v", st, err)
-		}
-	}
-	return wrong
-}
-
-// sentAt reports whether a message of the event says the price.
-func (p *player) sentAt(event int, amount string) bool {
-	p.Helper()
-	return slices.ContainsFunc(p.sent, func(m sentMessage) bool {
-		if m.event != event || m.price == nil {
-			return false
-		}
-		c, ok := m.price.Cmp(p.money(amount, m.price.Currency()))
-		return ok && c == 0
-	})
-}
-
-func (p *player) dropped() []wantDropped {
-	p.Helper()
-	out := []wantDropped{}
-	for _, r := range p.rows() {
-		if r.State == lastlook.StateDropped {
-			out = append(out, wantDropped{p.raised[r.ID], r.Reason})
-		}
-	}
-	return out
 }

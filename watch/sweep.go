@@ -75,6 +75,13 @@ func (s *Service) Sweep(ctx context.Context, limit int) (SweepResult, error) {
 	return res, errors.Join(append(errs, ctx.Err())...)
 }
 
+// Check looks at a listing now, due or not, and records what it saw; ok says
+// whether it could be read.
+func (s *Service) Check(ctx context.Context, l Listing) (ok bool, err error) {
+	_, ok, err = s.sweepOne(ctx, l)
+	return ok, err
+}
+
 // sweepOne looks at a listing; ok says whether it could be read.
 func (s *Service) sweepOne(ctx context.Context, l Listing) (enqueued int, ok bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, s.cfg.LookTimeout)
