@@ -57,6 +57,13 @@ test-postgres: export LASTLOOK_TEST_POSTGRES ?= start
 test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that it starts in a temporary folder.
 	@$(GATE) test store/postgres internal/pgtest -- -count=1 $(ARGS)
 
+# The test program runs in its own folder, so that it finds its testdata.
+CORPUS ?= watch/testdata/corpus/corpus.jsonl
+.PHONY: corpus
+corpus: ## Run the cases from bug reports of price watchers, or those of CORPUS=file; say what is wrong, and how much is right.
+	@mkdir -p bin && go test -c -o bin/corpus.test ./watch
+	@cd watch && ../bin/corpus.test -test.run '^TestCorpus$$' -corpus '$(abspath $(CORPUS))'
+
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.
 	@go test -count=1 -run 'TestMutants|TestRunMutants|TestHonest' ./store/sqlite ./store/storetest

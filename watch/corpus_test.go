@@ -1,0 +1,141 @@
+package watch_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	neturl "net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/corpustest"
+	"github.com/lastlook/lastlook/watch/extract"
+	"github.com/lastlook/lastlook/watch/price"
+)
+
+// corpusFile is what `make corpus CORPUS=…` asks for.
+var corpusFile = flag.String("corpus", "", "a file of cases: all of them are run and reported")
+
+// answers are how the kinds of cases are answered; each returns what is wrong.
+var answers = map[string]func(*testing.T, corpustest.Case) []string{
+	corpustest.KindPriceText: func(_ *testing.T, c corpustest.Case) []string {
+		return corpustest.Compare(c.Expect, corpustest.FromReading(price.ReadText(c.Input,
+			price.Context{Locale: c.Ctx.Locale, Currency: c.Ctx.Currency, Host: hostOf(c.Ctx.URL)})))
+	},
+	corpustest.KindHTML: func(t *testing.T, c corpustest.Case) []string {
+		o, err := extract.Observe(t.Context(), extract.Page{URL: cmp.Or(c.Ctx.URL, "https://shop.example/p"), ContentType: "text/html; charset=utf-8",
+			Body: []byte(c.Input), Hint: extract.Hint{Currency: c.Ctx.Currency, SKU: c.Ctx.SKU}})
+		return corpustest.Compare(c.Expect, answerOf(o, err))
+	},
+	corpustest.KindBehaviour: playCase,
+}
+
+func hostOf(address string) string {
+	u, err := neturl.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// answerOf says in the corpus' words what was read from a page.
+func answerOf(o watch.Observation, err error) corpustest.Answer {
+	a := corpustest.Answer{Availability: string(cmp.Or(o.Availability, watch.Unknown)), Ambiguous: o.Ambiguous, Alertable: true}
+	if errors.Is(err, extract.ErrNotProduct) {
+		a.Reject = "listing_page"
+	}
+	amount := func(m price.Money) string {
+		if m.IsZero() {
+			return ""
+		}
+		return m.Amount().String()
+	}
+	a.Price, a.Currency, a.High, a.ListPrice = amount(o.Price), o.Price.Currency(), amount(o.High), amount(o.List)
+	a.UnitPrice, a.Unit = amount(o.Unit.Price), o.Unit.Per
+	return a
+}
+
+// playCase plays a behaviour.
+func playCase(t *testing.T, c corpustest.Case) (wrong []string) {
+	b := behaviour{ID: c.ID, Kind: c.Kind, Input: c.Input, Note: c.Note}
+	text, err := json.Marshal(c.Expect.Fields)
+	if err == nil {
+		err = strictly(string(text), &b.Expect)
+	}
+	if err != nil {
+		return []string{"the expectation: " + err.Error()}
+	}
+	t.Run(c.ID, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { wrong = b.play(t) })
+	})
+	return wrong
+}
+
+// TestCorpus runs a corpus through all that reads and decides. Without -corpus
+// it holds the behaviours of the project's own copy to their expectations; the
+// other kinds are tested where they are answered.
+func TestCorpus(t *testing.T) {
+	if *corpusFile == "" {
+		cases, err := corpustest.Load("testdata/corpus/corpus.jsonl", corpustest.KindBehaviour)
+		if err != nil || len(cases) == 0 {
+			t.Fatalf("%d cases, %v", len(cases), err)
+		}
+		for _, c := range cases {
+			for _, wrong := range playCase(t, c) {
+				t.Errorf("%s, %s (%s): %s", c.ID, c.Note, c.Expect.Strength, wrong)
+			}
+		}
+		return
+	}
+	cases, err := corpustest.Load(*corpusFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, all := map[string]int{}, map[string]int{}
+	for _, c := range cases {
+		group := c.Kind + " " + c.Expect.Strength
+		all[group]++
+		wrong := []string{"nothing answers cases of this kind yet"}
+		if answer := answers[c.Kind]; answer != nil {
+			wrong = answer(t, c)
+		}
+		if len(wrong) == 0 {
+			right[group]++
+			continue
+		}
+		say("wrong %s (%s): %s", c.ID, group, strings.Join(wrong, "; "))
+	}
+	missed := 0
+	for _, kind := range corpustest.Kinds() {
+		must, should := kind+" "+corpustest.Must, kind+" "+corpustest.Should
+		if all[must]+all[should] > 0 {
+			say("corpus %s: must %d/%d should %d/%d", kind, right[must], all[must], right[should], all[should])
+			missed += all[must] - right[must]
+		}
+	}
+	if missed > 0 {
+		t.Errorf("%d cases that must be right are wrong", missed)
+	}
+}
+
+// say prints a line of the report.
+func say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stdout, format+"\n", args...) }
+
+// Every kind of case is answered, or its absence is known here.
+func TestEveryKindIsAnswered(t *testing.T) {
+	var missing []string
+	for _, kind := range corpustest.Kinds() {
+		if answers[kind] == nil {
+			missing = append(missing, kind)
+		}
+	}
+	if want := []string{corpustest.KindJSON, corpustest.KindFetch}; !slices.Equal(missing, want) {
+		t.Errorf("not answered: %v, known to be so: %v", missing, want)
+	}
+}
