@@ -10,6 +10,11 @@ import (
 	"github.com/lastlook/lastlook/device"
 )
 
+// DevicePath is the part of an address that names a device.
+type DevicePath struct {
+	Device string `path:"device" maxLength:"64" doc:"The device's own id, or self"`
+}
+
 type (
 	createInput struct {
 		Body struct {
@@ -25,11 +30,8 @@ type (
 			Token string `json:"token,omitempty" doc:"The device's token, shown this once"`
 		}
 	}
-	deviceInput struct {
-		Device string `path:"device" maxLength:"64" doc:"The device's own id, or self"`
-	}
 	renameInput struct {
-		deviceInput
+		DevicePath
 		Body struct {
 			Name string `json:"name" maxLength:"100"`
 		}
@@ -41,7 +43,7 @@ type (
 		}
 	}
 	removeInput struct {
-		deviceInput
+		DevicePath
 		request *http.Request
 	}
 	removeOutput struct {
@@ -73,7 +75,7 @@ func (a *API) registerDevices(api huma.API) {
 		return out, a.problem(ctx, err)
 	})
 	get := a.own(api, operation("get-device", http.MethodGet, "/api/v1/devices/{device}", "Show a device, and whether it is pushed to"))
-	huma.Register(api, get, func(ctx context.Context, _ *deviceInput) (*deviceOutput, error) {
+	huma.Register(api, get, func(ctx context.Context, _ *DevicePath) (*deviceOutput, error) {
 		return a.answer(ctx, deviceOf(ctx), nil)
 	})
 	rename := a.own(api, operation("rename-device", http.MethodPatch, "/api/v1/devices/{device}", "Rename a device"))

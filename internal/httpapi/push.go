@@ -14,14 +14,14 @@ type (
 		}
 	}
 	subscribeInput struct {
-		deviceInput
+		DevicePath
 		Body struct {
 			Subscription Subscription `json:"subscription"`
 			Key          string       `json:"application_server_key" maxLength:"200" doc:"The key that it was made with"`
 		}
 	}
 	changeInput struct {
-		deviceInput
+		DevicePath
 		Body struct {
 			OldEndpoint  string       `json:"old_endpoint,omitempty" maxLength:"2048" doc:"The endpoint of the subscription that it replaces, if the browser knows it"`
 			Subscription Subscription `json:"subscription"`
@@ -49,13 +49,13 @@ func (a *API) registerPush(api huma.API) {
 		return a.answer(ctx, d, err)
 	})
 	remove := a.own(api, operation("delete-subscription", http.MethodDelete, path, "Push to a device no more"))
-	huma.Register(api, remove, func(ctx context.Context, _ *deviceInput) (*deviceOutput, error) {
+	huma.Register(api, remove, func(ctx context.Context, _ *DevicePath) (*deviceOutput, error) {
 		d, err := a.cfg.Backend.Unsubscribe(ctx, deviceOf(ctx).ID)
 		return a.answer(ctx, d, err)
 	})
 	test := a.own(api, operation("test-push", http.MethodPost, "/api/v1/devices/{device}/test", "Send a test notification, the way that all go"))
 	test.DefaultStatus = http.StatusAccepted
-	huma.Register(api, test, func(ctx context.Context, _ *deviceInput) (*testOutput, error) {
+	huma.Register(api, test, func(ctx context.Context, _ *DevicePath) (*testOutput, error) {
 		d := deviceOf(ctx)
 		if wait := a.limits.tests.take(d.ID, a.cfg.Clock()); wait > 0 {
 			return nil, huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many tests: wait a moment"), http.Header{"Retry-After": {seconds(wait)}})

@@ -12,13 +12,16 @@ import (
 	"github.com/lastlook/lastlook/device"
 )
 
+// WatchPath is the part of an address that names a watch. It is exported, as
+// [DevicePath] is, for huma passes over embedded types that are not.
+type WatchPath struct {
+	Watch string `path:"watch" maxLength:"64" doc:"The watch's id"`
+}
+
 type (
-	watchInput struct {
-		Watch string `path:"watch" maxLength:"64" doc:"The watch's id"`
-	}
 	addInput    struct{ Body NewWatch }
 	snoozeInput struct {
-		watchInput
+		WatchPath
 		Body struct {
 			Hours float64 `json:"hours" minimum:"0" maximum:"2160" doc:"For how long to be silent; 0 ends that"`
 		}
@@ -55,11 +58,11 @@ func (a *API) registerWatches(api huma.API) {
 		return &watchOutput{w}, a.problem(ctx, err)
 	})
 	remove := a.own(api, operation("remove-watch", http.MethodDelete, path+"/{watch}", "Watch no more"))
-	huma.Register(api, remove, func(ctx context.Context, in *watchInput) (*struct{}, error) {
+	huma.Register(api, remove, func(ctx context.Context, in *WatchPath) (*struct{}, error) {
 		return nil, a.problem(ctx, a.cfg.Backend.RemoveFor(ctx, recipientOf(ctx), in.Watch))
 	})
 	now := a.own(api, operation("watch-now", http.MethodGet, path+"/{watch}/now", "What is true now: a service worker's own last look"))
-	huma.Register(api, now, func(ctx context.Context, in *watchInput) (*nowOutput, error) {
+	huma.Register(api, now, func(ctx context.Context, in *WatchPath) (*nowOutput, error) {
 		n, err := a.cfg.Backend.Now(ctx, recipientOf(ctx), in.Watch)
 		return &nowOutput{n}, a.problem(ctx, err)
 	})
