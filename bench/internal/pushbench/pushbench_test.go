@@ -56,7 +56,7 @@ func TestQuick(t *testing.T) {
 	if err := b.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"ns_vs_webpush_go", "bytes_vs_webpush_go", "push_vs_floor", "push_channel_vs_floor"} {
+	for _, name := range []string{"ns_vs_webpush_go", "bytes_vs_webpush_go", "push_vs_floor_processor"} {
 		if b.Summary[name] <= 0 {
 			t.Errorf("%s is missing: %v", name, b.Summary)
 		}

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +23,10 @@ import (
 // workers is how many messages are under way at a time, and how many
 // connections there are.
 const workers = 64
+
+// quiet is the part of all processors that the floor must have got, for rates
+// to be comparable.
+const quiet = 0.85
 
 // pace is how fast calls went, and what each took of this process's time on
 // processors, which says more where others use them as well.
@@ -202,7 +207,14 @@ func (b *Bench) throughput(ctx context.Context) (err error) {
 	took["service"] = b.add("processor time per message, service", "µs", "of the push service's process", []float64{float64(service.used.Microseconds()) / float64(rep.Taken)})
 	b.Summary["push_vs_floor_processor"] = b.add("processor time: floor ÷ (package + service)", "×", "the ratio to expect where both share all processors and nobody else uses them",
 		[]float64{took["floor"] / (took["package"] + took["service"])})
-	b.Summary["push_vs_floor"] = b.add("pushes: package ÷ floor", "×", "aim: ≥ 0.6; the service runs on the same processors", ratios(rates["package"], rates["floor"]))
-	b.Summary["push_channel_vs_floor"] = b.add("pushes: channel ÷ floor", "×", "", ratios(rates["channel"], rates["floor"]))
+	share := b.add("processors that the floor got", "×", "of all; far below 1, others used the machine, and rates of two processes beside those of one say nothing",
+		[]float64{median(rates["floor"]) * took["floor"] / 1e6 / float64(runtime.GOMAXPROCS(0))})
+	alone := b.add("pushes: package ÷ floor", "×", "aim: ≥ 0.6; the service runs on the same processors", ratios(rates["package"], rates["floor"]))
+	channel := b.add("pushes: channel ÷ floor", "×", "", ratios(rates["channel"], rates["floor"]))
+	if share < quiet {
+		b.Say("The machine was busy: push_vs_floor is not among the results. Measure again when it is quiet.")
+		return nil
+	}
+	b.Summary["push_vs_floor"], b.Summary["push_channel_vs_floor"] = alone, channel
 	return nil
 }
