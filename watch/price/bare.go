@@ -89,6 +89,8 @@ func (r *reader) bare(i int) bool {
 		return false
 	case next.kind == tokWord && (next.is(mUnit|mPack|mPoints) || next.is(mTimes) && !next.is(mOf)):
 		return false
+	case next.kind == tokSign && !next.gap && next.sign != 0: // 1080p
+		return false
 	case next.rune('×'), prev.rune('/'), prev.is(mPack), prev.rune('-') && !prev.gap && r.tok(i-2).kind == tokNumber && r.tok(i-3).rune('-'):
 		return false
 	case prev.rune('(') && next.rune(')') && i > 1: // (14)
@@ -101,7 +103,7 @@ func (r *reader) bare(i int) bool {
 // digits and no separator.
 func (r *reader) counted(i int) (n decimal.Decimal, ok bool) {
 	t := r.tok(i)
-	if t.kind != tokNumber || t.end-t.start > 6 {
+	if t.kind != tokNumber || t.end()-t.start() > 6 {
 		return n, false
 	}
 	n, _, ok = readNumber(r.numberText(i), convention{})

@@ -16,8 +16,8 @@ type gap struct {
 	openL, closeR bool
 }
 
-// reach is how far from its amount what is said of instalments may stand, in
-// unknown words.
+// reach is how far from its amount what is said of instalments and taxes may
+// stand, in unknown words.
 const reach = 3
 
 // reach returns how far from its amount a word may stand, in unknown words. Most
@@ -26,7 +26,7 @@ func (e *entry) reach() int {
 	switch {
 	case e.means&near != 0:
 		return 0
-	case e.means&mInstall != 0:
+	case e.means&(mInstall|mTaxWord) != 0:
 		return reach
 	case e.means&mMember != 0, e.words > 1:
 		return 2

@@ -54,14 +54,14 @@ func (r *reader) candidate(i int) Candidate {
 	a := &r.anchors[i]
 	c := Candidate{
 		Kind: a.kind, Amount: Amount{a.value, a.code, a.ambiguous}, Tax: a.tax,
-		Start: r.toks[a.first].start, End: r.toks[a.last].end,
+		Start: r.toks[a.first].start(), End: r.toks[a.last].end(),
 	}
 	last := a.last
 	if c.High = a.high; c.High != nil {
 		c.Amount.CurrencyAmbiguous = a.ambiguous && a.code == ""
 		if i+1 < len(r.anchors) && r.anchors[i+1].highEnd {
 			last = r.anchors[i+1].last
-			c.End = r.toks[last].end
+			c.End = r.toks[last].end()
 		}
 	}
 	switch {
@@ -85,13 +85,13 @@ const maxSnippet = 60
 // snippet returns an amount with the words around it, to the neighbouring amounts
 // or the ends of the sentence.
 func (r *reader) snippet(first, last int) string {
-	start, end := r.toks[first].start, r.toks[last].end
+	start, end := r.toks[first].start(), r.toks[last].end()
 	lo, hi := start, end
-	for i := first - 1; i >= 0 && r.toks[i].kind != tokBreak && r.toks[i].kind != tokNumber && start-r.toks[i].start <= maxSnippet; i-- {
-		lo = r.toks[i].start
+	for i := first - 1; i >= 0 && r.toks[i].kind != tokBreak && r.toks[i].kind != tokNumber && start-r.toks[i].start() <= maxSnippet; i-- {
+		lo = r.toks[i].start()
 	}
-	for i := last + 1; i < len(r.toks) && r.toks[i].kind != tokBreak && r.toks[i].kind != tokNumber && r.toks[i].end-end <= maxSnippet; i++ {
-		hi = r.toks[i].end
+	for i := last + 1; i < len(r.toks) && r.toks[i].kind != tokBreak && r.toks[i].kind != tokNumber && r.toks[i].end()-end <= maxSnippet; i++ {
+		hi = r.toks[i].end()
 	}
 	return strings.TrimSpace(r.text[lo:hi])
 }
@@ -171,7 +171,7 @@ func (r *reader) takeFree(out *Reading) bool {
 		if t := &r.toks[i]; t.is(mFree) {
 			out.Choice, out.Free, out.Alertable = len(out.Candidates), true, currency != ""
 			out.Candidates = append(out.Candidates, Candidate{
-				Kind: KindPrice, Amount: Amount{Currency: currency}, Snippet: r.snippet(i, i), Start: t.start, End: t.end,
+				Kind: KindPrice, Amount: Amount{Currency: currency}, Snippet: r.snippet(i, i), Start: t.start(), End: t.end(),
 			})
 			return true
 		}

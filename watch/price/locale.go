@@ -181,7 +181,7 @@ func homeSeparators(code string) (point, group rune) {
 		"ILS", "AED", "SAR", "EGP", "NGN", "KES", "LKR", "NPR", "BDT", "PEN", "DOP", "GTQ":
 		return '.', ','
 	case "BRL", "ARS", "CLP", "COP", "TRY", "DKK", "IDR", "VND", "PLN", "CZK", "HUF", "RON", "RUB", "UAH", "NOK", "SEK", "ISK",
-		"UYU", "PYG", "RSD", "BGN", "KZT", "BYN":
+		"UYU", "PYG", "RSD", "KZT", "BYN":
 		return ',', '.'
 	}
 	return 0, 0
@@ -200,7 +200,7 @@ func (v *view) convention(code string, unit bool) convention {
 			c.point, c.group = p, g
 		}
 	}
-	if code == "TND" || code == "LYD" {
+	if v.point == 0 && (code == "TND" || code == "LYD") {
 		c.point, c.group = ',', '.'
 	}
 	return c

@@ -37,7 +37,7 @@ var phrasesOfTerms = []phrase{
 		"mensualités de|mensualités|mensualité|paiements de|échéances de|payez en|rate da|rate mensili da|cuotas de|cuotas|pagos de|pagos|mensualidades de|mensualidades|msi de|meses sin intereses de|" +
 		"parcelas de|parcelas|parcelado|em até|prestações de|termijnen van|termijnen|delbetalning|delbetala|avbetaling|delbetal|afdrag|rater à|raty|rat po|na raty|splátky|splátek|splátka|splátok|na splátky|" +
 		"részlet|havi részlet|rate de|rate lunare|рассрочка|в рассрочку|частями|платежей по|платежа по|платежами|розстрочка|оплата частинами|taksit|taksitle|taksit x|vade farksız|δόσεις|άτοκες δόσεις|trả góp|cicilan|" +
-		"ผ่อน|ผ่อนชำระ|ผ่อนเดือนละ|أقساط|على أقساط|تشלומים|תשלומים של|分割|分割払い|分割払いで|月々|月額|毎月|分期|分期付款|每期|每月|月付|할부|월|매월|월 납부금|개월 할부|무이자"},
+		"ผ่อน|ผ่อนชำระ|ผ่อนเดือนละ|أقساط|على أقساط|תשלומים של|分割|分割払い|分割払いで|月々|月額|毎月|分期|分期付款|每期|每月|月付|할부|월|매월|월 납부금|개월 할부|무이자"},
 	{means: mInstall | either, text: "monthly|per month|a month|monatlich|mtl|im monat|mensuel|mensuels|mensuales|mensual|mensili|mensile|mensais|mensal|maandelijks|p/m|p.m|månadsvis|månedlig|månedlige|kuukaudessa|miesięcznie|měsíčně|mesačne|havonta|" +
 		"lunar|ежемесячно|в месяц|на місяць|aylık|hàng tháng|per bulan|sebulan|weekly|wöchentlich|yearly|annually|annual|jährlich|annuel|anual|annuale|per annum|p.a|à l'année|klarna|afterpay|clearpay|zip pay"},
 	{means: mSave | before, text: "save|saves|you save|you'll save|saved|you saved|save up to|save an extra|price drop|price cut of|reduced by|sie sparen|du sparst|sparen sie|spare|spar|sparpreis um|reduziert um|ersparnis|deine ersparnis|ihre ersparnis|" +

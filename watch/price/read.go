@@ -58,18 +58,23 @@ type reader struct {
 // several cost together, in this order. List, member, points, instalment, saving,
 // shipping and unit prices are never chosen.
 func ReadText(text string, c Context) Reading {
+	out, _ := readText(text, c)
+	return out
+}
+
+// readText is [ReadText]; it also returns how much work it was.
+func readText(text string, c Context) (out Reading, work int) {
 	r := reader{view: c.view()}
-	var toks [48]token
-	var anchors [8]anchor
 	r.text, r.lex, r.sg = text, words(), allSigns()
-	r.toks, r.anchors = toks[:0], anchors[:0]
+	r.toks = make([]token, 0, min(24, len(text)+1))
 	r.scan()
 	r.pair()
 	if !r.anyMoney() {
 		r.takeBare()
 	}
 	r.classify()
-	return r.decide()
+	out = r.decide()
+	return out, r.work
 }
 
 func (r *reader) anyMoney() bool {
@@ -83,6 +88,7 @@ func (r *reader) anyMoney() bool {
 
 // tok returns a token, or one that is nothing outside of the text.
 func (r *reader) tok(i int) *token {
+	r.work++
 	if i < 0 || i >= len(r.toks) {
 		return &nothing
 	}
@@ -92,11 +98,19 @@ func (r *reader) tok(i int) *token {
 // nothing stands for what is before the first token and after the last one.
 var nothing = token{kind: tokBreak, gap: true}
 
+// maxAnchors is how many amounts and percentages are read: what has more is no
+// text about a price.
+const maxAnchors = 256
+
 // pair finds the amounts: the numbers with a currency, and the percentages.
 func (r *reader) pair() {
 	for i := 0; i < len(r.toks); i++ {
 		if r.toks[i].kind != tokNumber {
 			continue
+		}
+		if len(r.anchors) == maxAnchors {
+			r.toks = r.toks[:i]
+			return
 		}
 		a := anchor{num: i, first: i, last: i}
 		switch {
@@ -160,7 +174,7 @@ func (r *reader) free2(i int) bool {
 	return i >= 0 && (n == 0 || r.anchors[n-1].last < i)
 }
 
-func (r *reader) numberText(i int) string { return r.text[r.toks[i].start:r.toks[i].end] }
+func (r *reader) numberText(i int) string { return r.text[r.toks[i].start():r.toks[i].end()] }
 
 // money takes a number with its currency or mark.
 func (r *reader) money(a *anchor) bool {
@@ -240,7 +254,7 @@ func (r *reader) scaled(i int) bool {
 	if t.kind != tokWord || !t.is(mScale) || t.e.scale == 0 {
 		return false
 	}
-	return !t.gap || t.end-t.start > 2 && !t.is(mUnit|mTo|mOf)
+	return !t.gap || t.end()-t.start() > 2 && !t.is(mUnit|mTo|mOf)
 }
 
 // prefix returns the token of a currency before the number, -1 if there is none:
@@ -323,11 +337,11 @@ func (r *reader) takeSign(i, number int) *sign {
 		code, _ := r.view.resolve(s)
 		if (s.need && code == "" || s.shy && !r.view.names(code) && !r.looksPriced(number)) && (s.cents || !r.lonely()) {
 			t.kind = tokWord
-			t.e, _ = r.lookup(t.end, t.start)
+			t.e, _ = r.lookup(t.end(), t.start())
 			return nil
 		}
 	}
-	if s.code == "HUF" && !r.view.names("HUF") && r.toks[number].end-r.toks[number].start < 3 && r.text[t.start:t.end] != "HUF" {
+	if s.code == "HUF" && !r.view.names("HUF") && r.toks[number].end()-r.toks[number].start() < 3 && r.text[t.start():t.end()] != "HUF" {
 		return nil // 6 Ft of cable
 	}
 	return s
@@ -371,10 +385,10 @@ func (r *reader) narrower(s, t *sign) bool {
 func (r *reader) centsAt(a *anchor, j int) bool {
 	k := j + 1
 	n, t := r.tok(k), r.tok(j)
-	if n.kind != tokNumber || n.end-n.start != 2 || a.last != a.num {
+	if n.kind != tokNumber || n.end()-n.start() != 2 || a.last != a.num {
 		return false
 	}
-	if c := r.text[n.start]; c < '0' || c > '9' {
+	if c := r.text[n.start()]; c < '0' || c > '9' {
 		return false
 	}
 	if d, _, ok := readNumber(r.numberText(a.num), r.view.convention("", false)); !ok || d.Scale() > 0 {
@@ -425,7 +439,8 @@ func (r *reader) readCents(a *anchor, s *sign) bool {
 // sawNegative takes a sign before an amount: "-15 €", "-$15", "$-15".
 func (r *reader) sawNegative(a *anchor) {
 	dash := r.tok(a.first - 1)
-	switch {
+	switch c, _ := r.peek(r.toks[a.num].start()); {
+	case c == '.' || c == ',': // -,99: nothing before the point
 	case a.first < a.num && r.tok(a.num-1).rune('-'):
 		a.negative = true
 	case dash.rune('-') && !r.toks[a.first].gap && r.free2(a.first-1):

@@ -16,20 +16,24 @@ const (
 	tokBreak            // the end of a line, a column or a sentence
 )
 
-// token is a piece of a text.
+// token is a piece of a text. A text may have many: it is kept small.
 type token struct {
-	kind       tokenKind
-	start, end int
-	// gap says that white space stands before it.
-	gap bool
+	// e is what is known of a word, nil if nothing is.
+	e *entry
+	// from and to are where it stands, in bytes.
+	from, to int32
 	// r is the character of a tokRune, in its plain form; '\n' for a tokBreak that
 	// is only the end of a line.
 	r rune
-	// e is what is known of a word, nil if nothing is.
-	e *entry
 	// sign is an index into the signs, for a tokSign.
-	sign int
+	sign int16
+	kind tokenKind
+	// gap says that white space stands before it.
+	gap bool
 }
+
+func (t *token) start() int { return int(t.from) }
+func (t *token) end() int   { return int(t.to) }
 
 func (t *token) is(m means) bool { return t.e != nil && t.e.means&m != 0 }
 
@@ -42,6 +46,9 @@ func (t *token) line() bool { return t.kind == tokBreak && t.r == '\n' }
 // phrase is long, so that it is done in one pass.
 type scanner struct {
 	text string
+	// work counts looks at characters and tokens: tests hold it to the text's
+	// length.
+	work int
 	pos  int
 	gap  bool
 	toks []token
@@ -49,15 +56,17 @@ type scanner struct {
 	sg   *signs
 }
 
-func (s *scanner) add(t token) {
-	t.gap = s.gap
+// add adds a token that ends somewhere, and goes on there.
+func (s *scanner) add(kind tokenKind, end int) *token {
+	s.toks = append(s.toks, token{kind: kind, from: int32(s.pos), to: int32(end), gap: s.gap})
 	s.gap = false
-	s.toks = append(s.toks, t)
-	s.pos = t.end
+	s.pos = end
+	return &s.toks[len(s.toks)-1]
 }
 
 // peek returns the rune at a position, 0 at the end.
 func (s *scanner) peek(at int) (rune, int) {
+	s.work++
 	if at >= len(s.text) {
 		return 0, 0
 	}
@@ -72,7 +81,7 @@ func (s *scanner) scan() {
 		r, size := s.peek(s.pos)
 		switch {
 		case r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == '\v' || r == '\f' || r == '\u0085':
-			s.add(token{kind: tokBreak, start: s.pos, end: s.pos + size, r: '\n'})
+			s.add(tokBreak, s.pos+size).r = '\n'
 			s.gap = true
 		case r == '\t' || r == ' ' || r >= 0x80 && separator(r) == ' ':
 			s.gap = true
@@ -105,7 +114,7 @@ func (s *scanner) number(r rune) bool {
 		at++
 	}
 	end := s.numberEnd(at)
-	s.add(token{kind: tokNumber, start: s.pos, end: end})
+	s.add(tokNumber, end)
 	s.marks()
 	return true
 }
@@ -113,7 +122,7 @@ func (s *scanner) number(r rune) bool {
 // touches reports whether the last token is of a kind, and nothing stands between.
 func (s *scanner) touches(k tokenKind) bool {
 	n := len(s.toks)
-	return n > 0 && !s.gap && s.toks[n-1].kind == k && s.toks[n-1].end == s.pos
+	return n > 0 && !s.gap && s.toks[n-1].kind == k && s.toks[n-1].end() == s.pos
 }
 
 func (s *scanner) digitAt(at int) bool {
@@ -255,7 +264,7 @@ func (s *scanner) marks() {
 	if _, isDigit := digit(r); isDigit || isLetter(r) && s.text[s.pos] == '/' {
 		return
 	}
-	s.add(token{kind: tokSign, start: s.pos, end: at, sign: 0})
+	s.add(tokSign, at)
 }
 
 // splitCents joins "219. 95" into one number if a currency stands before it, or
@@ -270,7 +279,7 @@ func (s *scanner) splitCents(at int) {
 		return
 	}
 	if end, digits := s.digits(at + size); digits == 2 && s.closes(end) {
-		s.toks[n-1].end = end
+		s.toks[n-1].to = int32(end)
 		s.pos = end
 	}
 }
@@ -290,18 +299,17 @@ func (s *scanner) joined(r rune) {
 	for at := s.pos; ; {
 		if e := s.phraseAt(at, r); e != nil {
 			if at > start {
-				s.add(token{kind: tokWord, start: start, end: at})
+				s.add(tokWord, at)
 			}
-			t := token{kind: tokWord, start: at, end: at + len(e.text), e: e}
-			if e.sign > 0 {
-				t.kind, t.sign = tokSign, e.sign
+			t := s.add(tokWord, at+len(e.text))
+			if t.e = e; e.sign > 0 {
+				t.kind, t.sign = tokSign, int16(e.sign)
 			}
-			s.add(t)
 			return
 		}
 		at += utf8.RuneLen(r)
 		if r, _ = s.peek(at); !unspaced(r) {
-			s.add(token{kind: tokWord, start: start, end: at})
+			s.add(tokWord, at)
 			return
 		}
 	}

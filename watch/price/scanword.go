@@ -1,6 +1,7 @@
 package price
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -118,7 +119,7 @@ func (s *scanner) word() {
 		return
 	}
 	if sign, stop, ok := s.signAt(end); ok {
-		s.add(token{kind: tokSign, start: s.pos, end: stop, sign: sign})
+		s.add(tokSign, stop).sign = int16(sign)
 		if s.pos < len(s.text) && s.text[s.pos] == '.' && !s.digitAt(s.pos+1) {
 			s.pos++ // Rs. kr. руб.
 		} else if s.pos < len(s.text) && s.text[s.pos] == '.' {
@@ -127,9 +128,8 @@ func (s *scanner) word() {
 		return
 	}
 	e, stop := s.lookup(end, s.pos)
-	t := token{kind: tokWord, start: s.pos, end: stop, e: e}
 	short := e != nil && e.means&mShort != 0 || utf8.RuneCountInString(s.text[s.pos:stop]) <= 3
-	s.add(t)
+	s.add(tokWord, stop).e = e
 	if s.pos < len(s.text) && s.text[s.pos] == '.' && (short || e != nil && s.amountAt(s.pos+1)) {
 		s.pos++
 	}
@@ -164,11 +164,20 @@ func (s *scanner) signAt(end int) (sign, stop int, ok bool) {
 		if sign, ok = s.signNamed(s.text[s.pos:stop]); ok {
 			return sign, stop, true
 		}
+		if _, known := s.signNamed(word); !known && len(word) <= 3 {
+			if e, _ := s.lookup(end, s.pos); e == nil {
+				return unknownSign, stop, true // somebody's dollars
+			}
+		}
 	case '/':
 		if sign, ok = s.signNamed(word + "/"); ok {
 			return sign, end + 1, true
 		}
-	case ' ', '\u00a0': // AU $18.99
+	case ' ', '\u00a0', '\u202f': // AU $18.99
+		if word == "F" && strings.HasPrefix(s.text[end+size:], "CFA") {
+			sign, ok = s.signNamed("CFA")
+			return sign, end + size + len("CFA"), ok
+		}
 		if next, _ := s.peek(end + size); next == '$' && len(word) == 2 && s.digitAt(end+size+1) {
 			if sign, ok = s.signNamed(word + "$"); ok {
 				return sign, end + size + 1, true
@@ -247,15 +256,15 @@ func (s *scanner) other(r rune, size int) {
 	end := s.pos + size
 	if r >= 0x80 || r == '$' {
 		if id, ok := s.sg.folded[s.text[s.pos:end]]; ok {
-			s.add(token{kind: tokSign, start: s.pos, end: end, sign: id})
-			if r == '$' {
-				s.country()
+			s.add(tokSign, end).sign = int16(id)
+			if r == '$' || r == '£' || r == '¥' {
+				s.country(r)
 			}
 			return
 		}
 	}
 	if p := plain(r); p != 0 {
-		s.add(token{kind: tokRune, start: s.pos, end: end, r: p})
+		s.add(tokRune, end).r = p
 		return
 	}
 	if r == '.' || breaks(r) {
@@ -264,15 +273,15 @@ func (s *scanner) other(r rune, size int) {
 			s.pos = end
 			return
 		}
-		s.add(token{kind: tokBreak, start: s.pos, end: end, r: r})
+		s.add(tokBreak, end).r = r
 		return
 	}
 	s.pos = end // decoration
 }
 
-// country goes on after a "$" with the country that may stand behind it: "$US",
-// "129,99 $ CA".
-func (s *scanner) country() {
+// country goes on after a "$" or "£" with the country that may stand behind it:
+// "$US", "129,99 $ CA".
+func (s *scanner) country(symbol rune) {
 	at := s.pos
 	if r, size := s.peek(at); separator(r) == ' ' {
 		at += size
@@ -287,9 +296,9 @@ func (s *scanner) country() {
 	if r, _ := s.peek(end); isLetter(r) {
 		return
 	}
-	if id, ok := s.sg.folded[string([]byte{s.text[at] | 0x20, s.text[at+1] | 0x20, '$'})]; ok {
+	if id, ok := s.sg.folded[string([]rune{rune(s.text[at] | 0x20), rune(s.text[at+1] | 0x20), symbol})]; ok {
 		t := &s.toks[len(s.toks)-1]
-		t.sign, t.end = id, end
+		t.sign, t.to = int16(id), int32(end)
 		s.pos = end
 	}
 }

@@ -130,7 +130,7 @@ word:
 }
 
 func (r *reader) firstRune(i int) rune {
-	c, _ := r.peek(r.tok(i).start)
+	c, _ := r.peek(r.tok(i).start())
 	return c
 }
 

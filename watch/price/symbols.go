@@ -34,6 +34,7 @@ var (
 		"USD", "CAD", "AUD", "NZD", "SGD", "HKD", "TWD", "MXN", "ARS", "CLP", "COP", "UYU", "BSD", "BBD", "BMD", "BZD", "BND", "JMD",
 		"TTD", "NAD", "FJD", "XCD", "KYD", "LRD", "GYD", "SRD", "SBD", "DOP", "MOP",
 	}
+	pounds = []string{"GBP", "EGP", "GIP", "FKP", "SHP", "LBP", "SDG", "SSP"}
 	crowns = []string{"SEK", "NOK", "DKK", "ISK"}
 	rupees = []string{"INR", "PKR", "LKR", "NPR", "MUR", "SCR"}
 	rials  = []string{"IRR", "SAR", "OMR", "QAR", "YER"}
@@ -53,7 +54,8 @@ var signTable = []struct {
 	{"¢ cents", sign{or: dollars, cents: true}},
 	{"€ ₠ euro euros eur€ evro евро ευρώ ユーロ 欧元 歐元 유로", sign{code: "EUR"}},
 	{"pound pounds", sign{or: []string{"GBP", "EGP"}, need: true}},
-	{"£ ￡ ₤", sign{code: "GBP", or: []string{"GBP", "EGP", "GIP", "FKP", "SHP", "LBP", "SDG", "SSP"}, first: true}},
+	{"uk£ gb£", sign{code: "GBP", first: true}},
+	{"£ ￡ ₤", sign{code: "GBP", or: pounds, first: true}},
 	{"p", sign{or: []string{"GBP"}, need: true, cents: true}},
 	{"¥ ￥ yen", sign{or: []string{"JPY", "CNY"}, first: true}},
 	{"円 圓", sign{code: "JPY", or: []string{"JPY", "TWD", "HKD"}}},
@@ -90,7 +92,7 @@ var signTable = []struct {
 	{"kč Kc korun", sign{code: "CZK"}},
 	{"Ft Forint forint", sign{code: "HUF"}},
 	{"lei leu", sign{code: "RON", or: []string{"RON", "MDL"}}},
-	{"лв лева", sign{code: "BGN"}},
+	{"лв лева kn", sign{}}, // gone: the euro has come
 	{"kr kroner kronor krónur króna", sign{or: crowns}},
 	{"дин", sign{code: "RSD"}},
 	{"din", sign{or: []string{"RSD"}, need: true}},
@@ -99,6 +101,14 @@ var signTable = []struct {
 	{"Br Бр", sign{or: []string{"BYN", "ETB"}, need: true}},
 	{"sfr", sign{code: "CHF"}},
 	{"Fr Frs", sign{code: "CHF", or: francs, shy: true}},
+	{"dkr", sign{code: "DKK"}},
+	{"nkr", sign{code: "NOK"}},
+	{"skr", sign{code: "SEK"}},
+	{"ikr", sign{code: "ISK"}},
+	{"CFPF CFP FCFP", sign{code: "XPF"}},
+	{"щ.д", sign{code: "USD"}},
+	{"नेरू", sign{code: "NPR", first: true}},
+	{"ل.س", sign{code: "SYP"}},
 	{"FCFA fcfa CFA", sign{or: []string{"XOF", "XAF"}}},
 	{"R$ r$ reais", sign{code: "BRL", first: true}},
 	{"us$ u$s u$d u$ usd$", sign{code: "USD", first: true}},
@@ -179,14 +189,14 @@ var signTable = []struct {
 
 // shyCodes are codes that are also words, names and abbreviations.
 var shyCodes = []string{
-	"ALL", "TOP", "TRY", "CUP", "PEN", "GEL", "MAD", "LAK", "MOP", "BAM", "SOS", "KGS", "AMD", "NIO", "ANG", "STN", "BOB", "ERN", "PAB",
-	"PHP", "COP", "CAD", "SHP", "SLE", "SDG", "XXX", "XTS",
+	"ALL", "TOP", "TRY", "CUP", "PEN", "GEL", "MAD", "LAK", "MOP", "BAM", "SOS", "KGS", "AMD", "NIO", "STN", "BOB", "ERN", "PAB",
+	"PHP", "COP", "CAD", "SHP", "SLE", "SDG",
 }
 
 // lowerCodes are codes that are taken in lower case too.
 var lowerCodes = []string{
 	"EUR", "USD", "GBP", "CHF", "JPY", "PLN", "CZK", "HUF", "CNY", "INR", "AUD", "NZD", "SGD", "HKD", "KRW", "BRL", "MXN", "ZAR",
-	"RUB", "UAH", "THB", "IDR", "MYR", "VND", "AED", "SAR", "KWD", "QAR", "ILS", "DKK", "BGN", "HRK",
+	"RUB", "UAH", "THB", "IDR", "MYR", "VND", "AED", "SAR", "KWD", "QAR", "ILS", "DKK",
 }
 
 // signs are the signs by name: exact are those that are meant with their
@@ -197,10 +207,13 @@ type signs struct {
 	folded map[string]int
 }
 
+// unknownSign is the index of a sign for a currency that is not known.
+const unknownSign = 1
+
 // allSigns builds the signs once.
 var allSigns = sync.OnceValue(func() *signs {
 	s := &signs{exact: map[string]int{}, folded: map[string]int{}}
-	s.list = append(s.list, sign{mark: true})
+	s.list = append(s.list, sign{mark: true}, sign{})
 	for _, row := range signTable {
 		id := len(s.list)
 		s.list = append(s.list, row.sign)
@@ -212,6 +225,7 @@ var allSigns = sync.OnceValue(func() *signs {
 			}
 		}
 	}
+	s.addCountries()
 	for _, code := range currency.GetCurrencyCodes() {
 		id := len(s.list)
 		s.list = append(s.list, sign{code: code, shy: slices.Contains(shyCodes, code)})
@@ -222,6 +236,24 @@ var allSigns = sync.OnceValue(func() *signs {
 	}
 	return s
 })
+
+// addCountries adds the symbols with a country's code before them: "EG£", "BZ$".
+func (s *signs) addCountries() {
+	ofSymbol := map[string][]string{"$": dollars, "£": pounds, "¥": {"JPY", "CNY"}}
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			country := string([]rune{a, b})
+			code, ok := currency.ForCountryCode(country)
+			for symbol, codes := range ofSymbol {
+				name := strings.ToLower(country) + symbol
+				if _, known := s.folded[name]; ok && !known && slices.Contains(codes, code) {
+					s.folded[name] = len(s.list)
+					s.list = append(s.list, sign{code: code, first: true})
+				}
+			}
+		}
+	}
+}
 
 // resolve says which currency a sign means in v's surroundings; ambiguous if
 // that cannot be told.
