@@ -38,7 +38,7 @@ func (c *chromium) start(ctx context.Context) error {
 		"--gcm-registration-url="+c.google.Register, "--gcm-mcs-endpoint="+c.google.MCS,
 		"about:blank",
 	)
-	cmd.Env = append(os.Environ(), "DBUS_SESSION_BUS_ADDRESS="+c.bus, "HOME="+c.profile)
+	cmd.Env = append(os.Environ(), "DBUS_SESSION_BUS_ADDRESS="+c.bus, "HOME="+c.profile, "TZ=UTC")
 	var err error
 	if c.process, err = proc.Start(cmd, c.profile); err != nil {
 		return err

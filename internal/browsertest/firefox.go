@@ -93,7 +93,7 @@ func (f *firefox) start(ctx context.Context) error {
 		return err
 	}
 	cmd := exec.Command(f.path, "--marionette", "--headless", "--no-remote", "--profile", f.profile, "--remote-allow-system-access")
-	cmd.Env = append(os.Environ(), "DBUS_SESSION_BUS_ADDRESS="+f.bus, "HOME="+f.profile, "MOZ_CRASHREPORTER_DISABLE=1")
+	cmd.Env = append(os.Environ(), "DBUS_SESSION_BUS_ADDRESS="+f.bus, "HOME="+f.profile, "TZ=UTC", "MOZ_CRASHREPORTER_DISABLE=1")
 	var err error
 	if f.process, err = proc.Start(cmd, f.profile); err != nil {
 		return err

@@ -33,7 +33,10 @@ func sender(t *testing.T, rig *browsertest.Rig, keys *webpush.Keys) *webpush.Cli
 
 func TestRig(t *testing.T) {
 	for _, kind := range browsertest.Kinds() {
-		t.Run(string(kind), func(t *testing.T) { testRig(t, browsertest.New(t, kind)) })
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			testRig(t, browsertest.New(t, kind))
+		})
 	}
 }
 
