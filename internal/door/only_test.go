@@ -101,6 +101,7 @@ var exceptions = []struct{ under, what, why string }{
 	{"device/devicepg", "github.com/jackc/pgx/v5", "runs statements in the store's transactions; it connects to nothing"},
 	{"source/browser", "github.com/chromedp/chromedp", "drives a browser of ours over a pipe or loopback; the browser itself is sent through a proxy that asks the door"},
 	{"channel/desktop", "github.com/godbus/dbus/v5", "the desktop's own bus: a socket of this machine's that the session names"},
+	{"internal/pgtest", "net.Dialer", "a rig that only tests import waits for the pooler that it has started on loopback"},
 	{"internal/browsertest", "net.Dialer", "a rig that only tests import speaks with a browser on loopback, to which its profile says where"},
 	{"internal/browsertest", "websocket.Dial", "the same"},
 	{"internal/browsertest", "github.com/godbus/dbus/v5", "the same: a bus of its own"},
