@@ -148,7 +148,11 @@ func (s Standing) Weigh(o *Observation) Weighed {
 		return s.confirm(doubt, o, p)
 	}
 	if s.Pending.sameAs(doubt, o, p) {
-		return Weighed{After: s, Doubt: doubt, Until: s.Pending.At.Add(secondReading)}
+		until := s.Pending.At.Add(secondReading)
+		if !until.After(o.At) { // this one says too little to confirm it
+			until = o.At.Add(secondReading)
+		}
+		return Weighed{After: s, Doubt: doubt, Until: until}
 	}
 	s.Pending = Reading{Doubt: doubt, At: o.At, Price: p, SKU: o.SKU}
 	return Weighed{After: s, Doubt: doubt, Until: o.At.Add(secondReading)}
