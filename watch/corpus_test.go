@@ -1,18 +1,23 @@
 package watch_test
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	neturl "net/url"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/source/page"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/corpustest"
 	"github.com/lastlook/lastlook/watch/extract"
@@ -30,9 +35,14 @@ var answers = map[string]func(*testing.T, corpustest.Case) []string{
 	},
 	corpustest.KindHTML: func(t *testing.T, c corpustest.Case) []string {
 		o, err := extract.Observe(t.Context(), extract.Page{URL: cmp.Or(c.Ctx.URL, "https://shop.example/p"), ContentType: "text/html; charset=utf-8",
-			Body: []byte(c.Input), Hint: extract.Hint{Currency: c.Ctx.Currency, SKU: c.Ctx.SKU}})
-		return corpustest.Compare(c.Expect, answerOf(o, err))
+			Body: []byte(c.Input), Hint: extract.HintOf(c.Ctx.Options())})
+		a := corpustest.OfObservation(o)
+		if n, ok := errors.AsType[*extract.NotProductError](err); ok {
+			a.Reject = string(n.Reason)
+		}
+		return corpustest.Compare(c.Expect, a)
 	},
+	corpustest.KindFetch:     fetchCase,
 	corpustest.KindBehaviour: playCase,
 }
 
@@ -44,21 +54,35 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// answerOf says in the corpus' words what was read from a page.
-func answerOf(o watch.Observation, err error) corpustest.Answer {
-	a := corpustest.Answer{Availability: string(cmp.Or(o.Availability, watch.Unknown)), Ambiguous: o.Ambiguous, Alertable: true}
-	if errors.Is(err, extract.ErrNotProduct) {
-		a.Reject = "listing_page"
+// doer answers every request with one raw answer.
+type doer string
+
+// Do implements [page.Doer].
+func (d doer) Do(r *http.Request) (*http.Response, error) {
+	head, body, _ := strings.Cut(strings.ReplaceAll(string(d), "\r\n", "\n"), "\n\n")
+	whole := fmt.Sprintf("%s\r\nContent-Length: %d\r\n\r\n%s", strings.ReplaceAll(strings.TrimSpace(head), "\n", "\r\n"), len(body), body)
+	return http.ReadResponse(bufio.NewReader(strings.NewReader(whole)), r)
+}
+
+// fetched is when the corpus' answers are fetched: their dates are before it.
+var fetched = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// fetchCase says what came of a fetch. Only an observation can make an alert, or
+// replace the last one; what is not definite is asked again.
+func fetchCase(t *testing.T, c corpustest.Case) []string {
+	src, err := page.New(page.Config{Client: doer(c.Input), Clock: func() time.Time { return fetched }})
+	if err != nil {
+		t.Fatal(err)
 	}
-	amount := func(m price.Money) string {
-		if m.IsZero() {
-			return ""
-		}
-		return m.Amount().String()
-	}
-	a.Price, a.Currency, a.High, a.ListPrice = amount(o.Price), o.Price.Currency(), amount(o.High), amount(o.List)
-	a.UnitPrice, a.Unit = amount(o.Unit.Price), o.Unit.Per
-	return a
+	address := strings.Replace(cmp.Or(c.Ctx.URL, "http://shop.example/p"), "https:", "http:", 1)
+	o, err := src.Look(t.Context(), watch.Listing{Source: page.SourceName, URL: address, Options: c.Ctx.Options()})
+	a := corpustest.OfObservation(o)
+	class, after := lastlook.Classify(err)
+	a.Outcome = string(page.OutcomeOf(err))
+	a.Alert, a.KeepLast = err == nil, err != nil && o.Title == ""
+	a.Retry, a.RetryAfter = err != nil && class == lastlook.ClassTransient, int(after.Seconds())
+	a.Fresh = fetched.Sub(o.At) <= time.Duration(c.Ctx.MaxAgeS)*time.Second
+	return corpustest.Compare(c.Expect, a)
 }
 
 // playCase plays a behaviour.
@@ -135,7 +159,7 @@ func TestEveryKindIsAnswered(t *testing.T) {
 			missing = append(missing, kind)
 		}
 	}
-	if want := []string{corpustest.KindJSON, corpustest.KindFetch}; !slices.Equal(missing, want) {
+	if want := []string{corpustest.KindJSON}; !slices.Equal(missing, want) {
 		t.Errorf("not answered: %v, known to be so: %v", missing, want)
 	}
 }

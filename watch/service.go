@@ -136,9 +136,14 @@ func unlessRemoved(err error) error {
 	return err
 }
 
-func failure(l Listing, err error, next, now time.Time) Failure {
+// failure is what is recorded of a look that gave nothing.
+func (s *Service) failure(l Listing, err error, next, now time.Time) Failure {
 	return Failure{ListingID: l.ID, Err: cut(err.Error(), maxText), Missing: errors.Is(err, ErrMissing), NextLook: next,
-		Detect: func(e Entry) ([]lastlook.Item, error) { return detectUnreadable(e, now) }}
+		Detect: func(e Entry) ([]lastlook.Item, error) {
+			items, err := detectUnreadable(e, now)
+			s.fillLanes(items)
+			return items, err
+		}}
 }
 
 // detect returns the question that a recording asks about each watch. What
@@ -156,12 +161,17 @@ func (s *Service) detect(o Observation, now time.Time) func(Entry, []lastlook.Ke
 			}
 		}()
 		d, err = Detect(e, keys, o, now)
-		if s.cfg.Lane != nil {
-			for i := range d.Items {
-				d.Items[i].Lane = s.cfg.Lane(d.Items[i].Recipient, d.Items[i].Channel)
-			}
-		}
+		s.fillLanes(d.Items)
 		return d, err
+	}
+}
+
+func (s *Service) fillLanes(items []lastlook.Item) {
+	if s.cfg.Lane == nil {
+		return
+	}
+	for i := range items {
+		items[i].Lane = s.cfg.Lane(items[i].Recipient, items[i].Channel)
 	}
 }
 
@@ -197,6 +207,7 @@ const (
 	maxText     = 500
 	maxImage    = 2 << 10
 	maxEvidence = 12
+	maxValue    = 4 << 10
 )
 
 // tidy bounds what a page said.
@@ -205,6 +216,10 @@ func tidy(o Observation) Observation {
 	if len(o.Image) > maxImage { // the picture itself, as a data: URL
 		o.Image = ""
 	}
+	if len(o.Value) > maxValue {
+		o.Value = nil // the source is to point at less
+	}
+	o.Points = o.Points[:min(len(o.Points), maxPoints):min(len(o.Points), maxPoints)]
 	evidence := o.Evidence[:min(len(o.Evidence), maxEvidence)]
 	o.Evidence = nil // the slice is the source's
 	for _, e := range evidence {

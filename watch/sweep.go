@@ -93,7 +93,7 @@ func (s *Service) sweepOne(ctx context.Context, l Listing) (enqueued int, ok boo
 	}
 	if lookErr != nil {
 		s.log.Info("could not look", "listing", l.ID, "host", hostOf(l.URL), "error", lookErr)
-		return 0, false, unlessRemoved(s.cfg.Store.RecordFailure(ctx, now, failure(l, lookErr, s.nextAfterFailure(l, lookErr, now), now)))
+		return 0, false, unlessRemoved(s.cfg.Store.RecordFailure(ctx, now, s.failure(l, lookErr, s.nextAfterFailure(l, lookErr, now), now)))
 	}
 	detect := s.detect(o, now)
 	items := map[string]int{} // by watch: a store may ask twice

@@ -198,7 +198,7 @@ func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observ
 		if ctx.Err() != nil {
 			return o, nil, err
 		}
-		if rec := s.cfg.Store.RecordFailure(ctx, now, failure(l, err, time.Time{}, now)); unlessRemoved(rec) != nil {
+		if rec := s.cfg.Store.RecordFailure(ctx, now, s.failure(l, err, time.Time{}, now)); unlessRemoved(rec) != nil {
 			return o, nil, errors.Join(err, rec)
 		}
 		if errors.Is(err, ErrMissing) && !l.MissingSince.IsZero() && now.Sub(l.MissingSince) >= missingFor {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/lastlook/lastlook/watch"
 )
@@ -21,6 +22,14 @@ func Describe(topic string, value json.RawMessage) string {
 		var v watch.Value
 		if err := json.Unmarshal(value, &v); err == nil && !v.Observation.At.IsZero() {
 			return DescribeObservation(v.Observation)
+		}
+	}
+	if topic == watch.UnreadableTopic {
+		var v watch.Unreadable
+		if err := json.Unmarshal(value, &v); err == nil && v.Since.IsZero() {
+			return "readable"
+		} else if err == nil {
+			return "not readable since " + v.Since.Format(time.DateTime) + ": " + v.Why
 		}
 	}
 	var b bytes.Buffer

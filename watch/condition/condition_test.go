@@ -82,15 +82,15 @@ func TestHoldsCannotTell(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                            "empty",
-		"  ":                          "empty",
-		"now <":                       "Syntax error",
-		"now + 1":                     "not to true or false",
-		"now":                         "not to true or false",
-		"price < 100":                 "undeclared reference",
-		"now.foo()":                   "undeclared reference",
-		"'a' < 5":                     "no matching overload",
-		strings.Repeat("a", 2001):     "the limit is 2000",
+		"":                             "empty",
+		"  ":                           "empty",
+		"now <":                        "Syntax error",
+		"now + 1":                      "not to true or false",
+		"now":                          "not to true or false",
+		"price < 100":                  "undeclared reference",
+		"now.foo()":                    "undeclared reference",
+		"'a' < 5":                      "no matching overload",
+		strings.Repeat("a", 2001):      "the limit is 2000",
 		strings.Repeat("(", 200) + "1": "",
 		"now < 1 " + strings.Repeat("&& (now < 1 ", 60) + strings.Repeat(")", 60): "",
 	} {
