@@ -100,6 +100,9 @@ type product struct {
 	clock *clock
 	shop  *shop
 	page  string
+	dir   config.Dir
+	// stop ends what serves, and waits for it.
+	stop func() error
 }
 
 // serve serves a lastlook of its own, on a fresh data directory.
@@ -109,7 +112,7 @@ func serve(t *testing.T, rig *browsertest.Rig, c *clock) *product {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &product{t: t, rig: rig, clock: c, shop: &shop{clock: c, things: map[string]thing{}}}
+	p := &product{t: t, rig: rig, clock: c, dir: dir, shop: &shop{clock: c, things: map[string]thing{}}}
 	rig.Host(shopHost, p.shop)
 	log := new(buffer)
 	page := make(chan string, 1)
@@ -125,9 +128,12 @@ func serve(t *testing.T, rig *browsertest.Rig, c *clock) *product {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(ctx) }()
-	t.Cleanup(func() {
+	p.stop = sync.OnceValue(func() error {
 		cancel()
-		err := <-served
+		return <-served
+	})
+	t.Cleanup(func() {
+		err := p.stop()
 		if t.Failed() {
 			recs, err := p.Outbox().List(context.Background(), lastlook.Query{Full: true})
 			t.Logf("the outbox has, %v:", err)

@@ -3,6 +3,7 @@ package browsertest_test
 import (
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,9 @@ func TestProduct(t *testing.T) {
 				{"a wrong key is misconfigured", wrongKey},
 				{"unsubscribed, muted, back", unsubscribed},
 				{"forgotten by the service", forgotten},
+				{"new keys", newKeys},
+				{"the server does not answer the worker", noAnswer},
+				{"typing while the page is drawn anew", typing},
 			} {
 				if !t.Run(scenario.name, func(t *testing.T) {
 					c.evening()
@@ -253,4 +257,60 @@ func forgotten(p *product) {
 	p.later(hour, id, "/lamp", lamp("485.00"))
 	p.shown("Lamp", "485.00 EUR")
 	p.settled(id, 1, lastlook.StateSent)
+}
+
+// The server changes its keys: the next visit subscribes with them; until then
+// the old ones serve.
+func newKeys(p *product) {
+	p.allow()
+	id := p.watch("/lamp", lamp("526.00"), "500", false)
+	p.rig.ClosePage(p.t)
+	old := p.device().Push
+	if _, err := p.dir.RotateVAPID(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.rig.Until(p.t, "the new key", func() bool { return p.PushKey() != old.Key })
+	p.later(hour, id, "/lamp", lamp("486.00"))
+	p.shown("Lamp", "486.00 EUR")
+	p.settled(id, 1, lastlook.StateSent)
+	p.rig.Open(p.t, p.page)
+	p.rig.Until(p.t, "a subscription with the new key", func() bool {
+		now := p.device().Push
+		return now.Active() && now.Key == p.PushKey() && !now.Subscription.Equal(old.Subscription)
+	})
+	p.later(hour, id, "/lamp", lamp("526.00"))
+	p.later(5*hour, id, "/lamp", lamp("476.00"))
+	p.shown("Lamp", "476.00 EUR")
+}
+
+// What was pushed is shown if the worker's own last look has no answer.
+func noAnswer(p *product) {
+	p.allow()
+	id := p.watch("/lamp", lamp("527.00"), "500", false)
+	p.rig.ClosePage(p.t)
+	p.rig.Push.Hold()
+	p.later(hour, id, "/lamp", lamp("487.00"))
+	p.settled(id, 1, lastlook.StateSent)
+	if err := p.stop(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.rig.Push.Release()
+	p.shown("Lamp", "487.00 EUR")
+}
+
+// The page is drawn anew some time after a test was asked for.
+func typing(p *product) {
+	p.allow()
+	p.rig.Push.Hold()
+	defer p.rig.Push.Release()
+	p.rig.Click(p.t, `[data-action="test-push"]`)
+	p.rig.Eval(p.t, `const url = document.querySelector("#url"); url.focus(); url.value = "https://shop.example/la"; url.setSelectionRange(9, 9);
+		document.querySelector("#back-in-stock").checked = true`, nil)
+	p.rig.WaitFor(p.t, "the page to be drawn anew", `return !!document.querySelector("#test-state")`)
+	var typed []any
+	p.rig.Eval(p.t, `const url = document.querySelector("#url");
+		return [url.value, document.activeElement === url, url.selectionStart, document.querySelector("#back-in-stock").checked]`, &typed)
+	if want := []any{"https://shop.example/la", true, 9.0, true}; !slices.Equal(typed, want) {
+		p.t.Errorf("after it, the form has %v; want %v", typed, want)
+	}
 }

@@ -71,6 +71,7 @@ type Service struct {
 	requests []Request
 	reports  []Report
 	override http.Handler
+	held     bool
 	closers  []func() error
 }
 
@@ -126,6 +127,31 @@ func (s *Service) Override(h http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.override = h
+}
+
+// Hold has messages wait although their browser is connected, until Release.
+func (s *Service) Hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = true
+}
+
+// Release sends what was held.
+func (s *Service) Release() {
+	s.mu.Lock()
+	s.held = false
+	var waiting []func()
+	for _, a := range s.agents {
+		if to := a.link; to != nil {
+			for _, i := range s.waiting(a) {
+				waiting = append(waiting, func() { s.pass(a, to, i.m, i.sub) })
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, send := range waiting {
+		send()
+	}
 }
 
 // SetClock gives the service another clock: by it VAPID tokens and messages
@@ -313,10 +339,28 @@ func (s *Service) accept(m *Message) {
 	if to != nil || m.TTL > 0 { // a message that lives for no time is for now or never
 		a.stored = append(a.stored, m)
 	}
+	held := s.held
 	s.mu.Unlock()
-	if to != nil {
+	if to != nil && !held {
 		s.pass(a, to, m, sub)
 	}
+}
+
+// delivery is a message with where it goes.
+type delivery struct {
+	m   *Message
+	sub Subscription
+}
+
+// waiting returns what is stored for a browser. The caller holds the lock.
+func (s *Service) waiting(a *agent) (out []delivery) {
+	a.stored = slices.DeleteFunc(a.stored, func(m *Message) bool { return m.expired(s.clock()) })
+	for _, m := range a.stored {
+		if sub := s.subs[m.Token]; !sub.Gone {
+			out = append(out, delivery{m, *sub})
+		}
+	}
+	return out
 }
 
 // pass sends a message to a browser. If that fails, it stays stored.
@@ -336,19 +380,12 @@ func (s *Service) done(a *agent, id string) {
 // join connects a browser, and sends what has waited for it. A connection that
 // it had before is dropped.
 func (s *Service) join(a *agent, l link) {
-	type item struct {
-		m   *Message
-		sub Subscription
-	}
-	var waiting []item
 	s.mu.Lock()
 	before := a.link
 	a.link = l
-	a.stored = slices.DeleteFunc(a.stored, func(m *Message) bool { return m.expired(s.clock()) })
-	for _, m := range a.stored {
-		if sub := s.subs[m.Token]; !sub.Gone {
-			waiting = append(waiting, item{m, *sub})
-		}
+	var waiting []delivery
+	if !s.held {
+		waiting = s.waiting(a)
 	}
 	s.mu.Unlock()
 	if before != nil {

@@ -122,6 +122,15 @@ func TestDelivery(t *testing.T) {
 		f.expect(t, "other")
 		must(t, f.send(t, "last", "", time.Hour))
 		f.expect(t, "last")
+
+		f.Hold()
+		must(t, f.send(t, "replaced", "one", time.Hour))
+		must(t, f.send(t, "held", "one", time.Hour))
+		if stored := f.Stored(); len(stored) != 1 {
+			t.Errorf("%d are held, want the last", len(stored))
+		}
+		f.Release()
+		f.expect(t, "held")
 	})
 }
 

@@ -41,13 +41,31 @@ function say(text, kind) {
 
 function show(state) { document.body.dataset.state = state; }
 
+// typed remembers what somebody is in the middle of typing, and returns a function
+// that puts it back: the page may be drawn anew seconds after what asked for it.
+function typed() {
+  const inputs = [...document.querySelectorAll('#main input[id]')].filter((i) => i.value !== i.defaultValue || i.checked !== i.defaultChecked);
+  const { id: focused, selectionStart: from, selectionEnd: to } = document.activeElement;
+  return () => {
+    for (const { id, value, checked } of inputs) {
+      const input = document.getElementById(id);
+      if (input) Object.assign(input, input.type === 'checkbox' ? { checked } : { value });
+    }
+    const input = focused && document.getElementById(focused);
+    if (!input || input === document.activeElement) return;
+    input.focus({ preventScroll: true });
+    if (typeof from === 'number') input.setSelectionRange(from, to);
+  };
+}
+
 // redraw takes the page from the server, in place.
 async function redraw() {
   const answer = await fetch('/', { credentials: 'same-origin', cache: 'no-store' });
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const message = document.getElementById('message');
+  const message = document.getElementById('message'), putBack = typed();
   document.getElementById('main').replaceWith(document.adoptNode(fresh.getElementById('main')));
   document.getElementById('message').replaceWith(message);
+  putBack();
   Object.assign(boot, JSON.parse(fresh.body.dataset.boot));
   device = boot.device;
   localTimes();
