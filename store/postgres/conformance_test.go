@@ -150,3 +150,17 @@ func orphanMark(tb storetest.TB, s lastlook.Store, now time.Time, it lastlook.It
 		tb.Fatalf("orphan: %d marks written, %v", tag.RowsAffected(), err)
 	}
 }
+
+// newSchema names a schema for one test, which is dropped after it.
+func newSchema(tb storetest.TB, pool *pgxpool.Pool) string {
+	tb.Helper()
+	schema := schemaName()
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), time.Minute)
+		defer cancel()
+		if _, err := pool.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{schema}.Sanitize()+" CASCADE"); err != nil {
+			tb.Errorf("drop schema: %v", err)
+		}
+	})
+	return schema
+}

@@ -15,8 +15,8 @@ type mark struct {
 	token   pgtype.UUID
 }
 
-// lockMarks locks the marks of keys and returns them in the order in which they
-// were left.
+// lockMarks locks the marks of keys and returns them, those of a key in the order
+// in which they were left.
 func lockMarks(ctx context.Context, t *transaction, keys []int64) ([]mark, error) {
 	slices.Sort(keys)
 	var marks []mark

@@ -117,11 +117,11 @@ ON CONFLICT DO NOTHING;
 SELECT EXISTS (SELECT 1 FROM {s}lastlook_marks);
 
 -- name: marks_lock
--- The marks of keys. They are locked, so that of two who would make a row of them
--- one finds them gone.
-SELECT m.id, m.key_id, m.token FROM {s}lastlook_marks m
-WHERE m.key_id = ANY($1::bigint[])
-ORDER BY m.id FOR UPDATE;
+-- The marks of keys, key by key. They are locked, so that of two who would make a
+-- row of them one finds them gone.
+SELECT m.id, m.key_id, m.token
+FROM unnest($1::bigint[]) AS v(key_id)
+CROSS JOIN LATERAL (SELECT * FROM {s}lastlook_marks m WHERE m.key_id = v.key_id ORDER BY m.key_id, m.id FOR UPDATE) m;
 
 -- name: marks_read
 -- Marks that are to become rows, with what their keys say about when.
