@@ -67,6 +67,7 @@ corpus: ## Run the cases from bug reports of price watchers, or those of CORPUS=
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.
 	@go test -count=1 -run 'TestMutants|TestRunMutants|TestHonest' ./store/sqlite ./store/storetest
+	@LASTLOOK_TEST_POSTGRES=$${LASTLOOK_TEST_POSTGRES:-start} go test -count=1 -run TestMutants ./store/postgres
 
 .PHONY: scripts
 scripts: ## The scripts that `make test` cuts short under the race detector.

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,11 +22,22 @@ import (
 func TestConformance(t *testing.T) { storetest.Run(t, harness(newPool(t, cluster.DSN(t), 0))) }
 
 func TestConformanceSimpleProtocol(t *testing.T) {
+	fewer(t)
 	storetest.Run(t, harness(newPool(t, cluster.DSN(t), pgx.QueryExecModeSimpleProtocol)))
 }
 
 func TestConformancePgBouncer(t *testing.T) {
+	fewer(t)
 	storetest.Run(t, harness(newPool(t, pgtest.Bouncer(t, cluster.DSN(t)), pgx.QueryExecModeCacheDescribe)))
+}
+
+// fewer makes the randomized run shorter: the clauses are what speak to the
+// server in every way.
+func fewer(t *testing.T) {
+	const checks = "LASTLOOK_RAPID_CHECKS"
+	if os.Getenv(checks) == "" {
+		t.Setenv(checks, "5")
+	}
 }
 
 // newPool connects to a server.

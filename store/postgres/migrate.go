@@ -139,10 +139,10 @@ func (s *Store) version(ctx context.Context) (at int, err error) {
 		at, err = schemaVersion(ctx, tx, s.schema)
 		return err
 	})
-	if err == nil {
-		err = knownVersion(at, len(all))
-	}
 	if err != nil {
+		return 0, err
+	}
+	if err := knownVersion(at, len(all)); err != nil {
 		return 0, s.explain(ctx, "schema", err)
 	}
 	return at, nil

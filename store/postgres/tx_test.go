@@ -220,6 +220,38 @@ func TestEnqueueTxRepeatableRead(t *testing.T) {
 	k.ok(tx.Rollback(t.Context()))
 }
 
+// No write moves a key's told window back, and one that would changes nothing.
+func TestToldNeverMovesBack(t *testing.T) {
+	k := newKit(t)
+	tell := func(r *lastlook.Row, episode int64) change {
+		a := lastlook.Assertion{Value: []byte(`1`), LookedAt: k.now, Window: lastlook.Episodes().At(k.now, episode), Seq: 1}
+		return k.must(r.Sending(k.now, a, k.now.Add(lease)))
+	}
+	k.inserted(item(key(1)))
+	r := k.claimOne()
+	k.apply(tell(r, 5))
+	k.apply(k.must(r.OutcomeUnknown(k.now, lastlook.Next{Due: k.now}, lastlook.Outcome{})))
+	k.inserted(item(key(2)))
+	rows := k.claim(10)
+	k.apply(tell(&rows[0], 4), tell(&rows[1], 4))
+	for name, end := range map[string]func(r lastlook.Row) (change, error){
+		"accepted": func(r lastlook.Row) (change, error) { return r.Accepted(k.now, lastlook.Outcome{}) },
+		"unknown": func(r lastlook.Row) (change, error) {
+			return r.OutcomeUnknown(k.now, lastlook.Next{Due: k.now}, lastlook.Outcome{})
+		},
+	} {
+		_, err := k.s.Apply(t.Context(), k.now, []change{k.must(end(rows[0])), k.must(end(rows[1]))})
+		if !errors.Is(err, lastlook.ErrWindowBackwards) {
+			t.Errorf("%s: %v, want %v", name, err, lastlook.ErrWindowBackwards)
+		}
+	}
+	for _, row := range rows {
+		if rec := k.get(row.ID); rec.State != lastlook.StateSending {
+			t.Errorf("row %d is %s, want it untouched", row.ID, rec.State)
+		}
+	}
+}
+
 // WithTx commits what its function writes if that returns nil, and hands its
 // errors back as they are.
 func TestWithTx(t *testing.T) {
@@ -242,7 +274,7 @@ func TestWithTx(t *testing.T) {
 			}
 			return want
 		})
-		if err != want { //nolint:errorlint // as it is
+		if !errors.Is(err, want) {
 			t.Errorf("WithTx: %v, want %v", err, want)
 		}
 	}
