@@ -92,7 +92,7 @@ func (w *web) visitor() *visitor {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &visitor{w: w, client: &http.Client{Jar: jar}, header: http.Header{}}
+	return &visitor{w: w, client: &http.Client{Jar: jar, Timeout: time.Minute}, header: http.Header{}}
 }
 
 // do calls the API, and decodes the answer into out if it is not nil.

@@ -80,15 +80,15 @@ func (w *web) world() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	text := ""
+	var text strings.Builder
 	for i := range devices {
 		d := &devices[i]
-		text += fmt.Sprintf("%s %q %s %s %+v\n", d.ID, d.Name, d.Push.Subscription.Endpoint(), d.Push.Key, d.Push.GoneAt)
+		text.WriteString(fmt.Sprintf("%s %q %s %s %+v\n", d.ID, d.Name, d.Push.Subscription.Endpoint(), d.Push.Key, d.Push.GoneAt))
 	}
 	for i := range watches {
-		text += fmt.Sprintf("%+v\n", watches[i].Watch)
+		text.WriteString(fmt.Sprintf("%+v\n", watches[i].Watch))
 	}
-	return text + fmt.Sprintf("%+v", stats)
+	return text.String() + fmt.Sprintf("%+v", stats)
 }
 
 // Every route, asked without a token, with a wrong one, and by another device
@@ -232,7 +232,7 @@ func TestCookie(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := w.visitor().client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestOtherSites(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Host = host
-			resp, err := http.DefaultClient.Do(req)
+			resp, err := w.visitor().client.Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
