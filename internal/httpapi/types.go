@@ -48,6 +48,12 @@ type Test struct {
 	At     time.Time `json:"at"`
 }
 
+// Money is an amount in its shortest form, and its ISO 4217 currency.
+type Money struct {
+	Amount   string `json:"amount"`
+	Currency string `json:"currency"`
+}
+
 // NewWatch is a watch to be added.
 type NewWatch struct {
 	URL         string `json:"url" maxLength:"8192" doc:"The product page's address"`
@@ -67,7 +73,7 @@ type Watch struct {
 	CreatedAt    time.Time `json:"created_at"`
 	SnoozedUntil time.Time `json:"snoozed_until,omitzero"`
 	Paused       bool      `json:"paused,omitempty"`
-	Price        string    `json:"price,omitempty" doc:"The price last seen, such as \"499.90 EUR\""`
+	Price        *Money    `json:"price,omitempty" doc:"The price last seen"`
 	Availability string    `json:"availability,omitempty"`
 	Seen         string    `json:"seen,omitempty" doc:"What was last seen, for people"`
 	SeenAt       time.Time `json:"seen_at,omitzero"`
@@ -90,7 +96,7 @@ type Now struct {
 	Title        string    `json:"title"`
 	Body         string    `json:"body" doc:"What is true now, for people"`
 	URL          string    `json:"url"`
-	Price        string    `json:"price,omitempty"`
+	Price        *Money    `json:"price,omitempty"`
 	Availability string    `json:"availability,omitempty"`
 	At           time.Time `json:"at,omitzero" doc:"When it was looked at"`
 	SnoozedUntil time.Time `json:"snoozed_until,omitzero"`

@@ -234,7 +234,7 @@ func TestAWatchIsPushed(t *testing.T) {
 	d := v.arrive("phone")
 	sub := v.subscribe()
 	added := w.watchThere(v, "500 EUR")
-	if added.Price != "598.00 EUR" || len(added.Holding) != 0 || added.Name != "Lamp" {
+	if *added.Price != (httpapi.Money{Amount: "598", Currency: "EUR"}) || len(added.Holding) != 0 || added.Name != "Lamp" {
 		t.Errorf("added as %+v", added)
 	}
 	e, err := w.FindWatch(t.Context(), added.ID)
@@ -245,6 +245,16 @@ func TestAWatchIsPushed(t *testing.T) {
 	got := w.pushed(sub)
 	if len(got) != 1 || got[0]["title"] != "Lamp" || !strings.Contains(got[0]["body"].(string), "480.00 EUR") || got[0]["subject"] != added.ID {
 		t.Fatalf("pushed %v; refused %v", got, w.service.Refused())
+	}
+	// The worker compares what it was sent with what it is told is true now.
+	var now httpapi.Now
+	v.must(http.StatusOK, http.MethodGet, "/api/v1/watches/"+added.ID+"/now", nil, &now)
+	told, err := json.Marshal(got[0]["data"].(map[string]any)["price"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is, err := json.Marshal(now.Price); err != nil || string(is) != string(told) || now.Availability != got[0]["data"].(map[string]any)["availability"] {
+		t.Errorf("told %s, and now it is %s, %v", told, is, err)
 	}
 	recs, err := w.Outbox().List(t.Context(), lastlook.Query{Subject: added.ID})
 	if err != nil || len(recs) != 1 || recs[0].State != lastlook.StateSent || recs[0].Lane != "push:"+pushHost {

@@ -352,7 +352,7 @@ func TestNow(t *testing.T) {
 		v.must(http.StatusOK, http.MethodGet, "/api/v1/watches/"+added.ID+"/now", nil, &n)
 		return n
 	}
-	if n := now(); !n.Known || !n.Holds || n.Price != "480.00 EUR" || n.Title != "Lamp" || n.URL != added.URL || !strings.Contains(n.Body, "below 500.00 EUR") {
+	if n := now(); !n.Known || !n.Holds || *n.Price != (httpapi.Money{Amount: "480", Currency: "EUR"}) || n.Title != "Lamp" || n.URL != added.URL || !strings.Contains(n.Body, "below 500.00 EUR") {
 		t.Errorf("at once: %+v", n)
 	}
 	if got := s.left(); got != 3 {
@@ -362,7 +362,7 @@ func TestNow(t *testing.T) {
 	now()
 	clock.add(nowEvery)
 	n := now()
-	if !n.Known || n.Holds || n.Price != "598.00 EUR" || n.Body != "598.00 EUR, in stock" || time.Since(n.At) > time.Minute+2*nowEvery {
+	if !n.Known || n.Holds || *n.Price != (httpapi.Money{Amount: "598", Currency: "EUR"}) || n.Body != "598.00 EUR, in stock" || time.Since(n.At) > time.Minute+2*nowEvery {
 		t.Errorf("later: %+v", n)
 	}
 	// What it saw counts like any other look.
@@ -372,7 +372,7 @@ func TestNow(t *testing.T) {
 	// The page fails: what was seen last stands, with its age.
 	s.status.Store(http.StatusServiceUnavailable)
 	clock.add(nowEvery)
-	if n := now(); !n.Known || n.Holds || n.Price != "598.00 EUR" || !n.At.Before(lastlook.Micro(clock.now().Add(-nowEvery/2))) {
+	if n := now(); !n.Known || n.Holds || *n.Price != (httpapi.Money{Amount: "598", Currency: "EUR"}) || !n.At.Before(lastlook.Micro(clock.now().Add(-nowEvery/2))) {
 		t.Errorf("when it cannot be looked at: %+v", n)
 	}
 	v.must(http.StatusOK, http.MethodPost, "/api/v1/watches/"+added.ID+"/snooze", map[string]any{"hours": 24}, nil)

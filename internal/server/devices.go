@@ -13,6 +13,7 @@ import (
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/httpapi"
 	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/price"
 	"github.com/lastlook/lastlook/webpush"
 )
 
@@ -200,9 +201,18 @@ func watchView(e *Entry) httpapi.Watch {
 		v.Triggers = append(v.Triggers, e.Watch.Triggers[i].String())
 	}
 	if o := e.Last; o != nil {
-		v.Price, v.Availability, v.Seen, v.SeenAt = o.Price.String(), string(o.Availability), DescribeObservation(*o), o.At
+		v.Price, v.Availability, v.Seen, v.SeenAt = moneyView(o.Price), string(o.Availability), DescribeObservation(*o), o.At
 	}
 	return v
+}
+
+// moneyView is an amount as devices get it, in the form in which messages carry
+// it; nil for none.
+func moneyView(m price.Money) *httpapi.Money {
+	if m.IsZero() {
+		return nil
+	}
+	return &httpapi.Money{Amount: m.Amount().Trim(0).String(), Currency: m.Currency()}
 }
 
 // tidyDevices keeps devices in order: mutes of subscriptions that are no more

@@ -131,7 +131,7 @@ func nowOf(e *Entry, now time.Time) httpapi.Now {
 		return n
 	}
 	o := e.Last
-	n.At, n.Price, n.Availability = o.At, o.Price.String(), string(o.Availability)
+	n.At, n.Price, n.Availability = o.At, moneyView(o.Price), string(o.Availability)
 	var holding []string
 	ev := e.Evaluate(o, watch.Telling{}, now)
 	for i := range ev.Findings {

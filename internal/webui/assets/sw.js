@@ -28,7 +28,7 @@ function watchOf(p) {
 
 // sameValue says whether what is true now is what was pushed.
 function sameValue(p, now) {
-  return Boolean(p.data && p.data.price && now.price && p.data.price === now.price && (p.data.availability || '') === (now.availability || ''));
+  return priceOf(p) !== '' && priceOf(p) === moneyText(now.price) && availabilityOf(p) === (now.availability || '');
 }
 
 // decide returns what to show: of a payload, of what the server says is true now
@@ -44,7 +44,7 @@ function decide(p, now, shown) {
     data.holds = false;
   } else if (now && now.known && !sameValue(p, now)) {
     data.holds = now.holds;
-    data.price = now.price || '';
+    data.price = moneyText(now.price);
     data.availability = now.availability || '';
     title = (now.holds ? '' : 'No longer: ') + (now.title || p.title);
     body = (now.holds ? '' : 'Now ') + now.body;
@@ -73,7 +73,11 @@ function isNews(data, shown) {
 }
 
 function reasonsOf(p) { return p.data && Array.isArray(p.data.reasons) ? p.data.reasons.map(String) : []; }
-function priceOf(p) { return p.data && typeof p.data.price === 'string' ? p.data.price : ''; }
+function priceOf(p) { return p.data ? moneyText(p.data.price) : ''; }
+
+// moneyText returns {amount, currency} as one text, to be compared; "" for none.
+function moneyText(m) { return m && m.amount && m.currency ? m.amount + ' ' + m.currency : ''; }
+
 function availabilityOf(p) { return p.data && typeof p.data.availability === 'string' ? p.data.availability : ''; }
 
 function bytesOf(base64url) {
