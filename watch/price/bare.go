@@ -37,7 +37,7 @@ func (r *reader) loneSign() (code string, ambiguous bool) {
 	found := false
 	for i := range r.toks {
 		t := &r.toks[i]
-		if t.kind != tokSign || t.sign == 0 {
+		if t.kind != tokSign || t.sign == 0 || r.sg.list[t.sign].last {
 			continue
 		}
 		c, open := r.view.resolve(&r.sg.list[t.sign])
@@ -88,6 +88,8 @@ func (r *reader) bare(i int) bool {
 	case r.gluedBefore(i), next.kind == tokWord && !next.gap && !next.is(mScale|mFrom|mNow|mList):
 		return false
 	case next.kind == tokWord && (next.is(mUnit|mPack|mPoints) || next.is(mTimes) && !next.is(mOf)):
+		return false
+	case next.rune('-') && r.tok(i+2).is(mPack|mUnit), prev.rune('+') && !r.toks[i].gap, next.is(mFor) && r.tok(i+2).kind == tokNumber:
 		return false
 	case next.kind == tokSign && !next.gap && next.sign != 0: // 1080p
 		return false

@@ -123,6 +123,9 @@ func (r *reader) bindWord(g *gap, i int, t *token) {
 // side returns the amount that a word of a gap is about, nil if it is none's.
 func (r *reader) side(g *gap, i int, m means) *anchor {
 	dist := r.toks[i].e.reach()
+	if m&either == after && r.tok(i+1).rune(':') { // OFF: $5
+		m ^= either
+	}
 	left := m&after != 0 && g.l != nil && !g.stopL && g.distL <= dist
 	if m&mPoints != 0 {
 		left = left && i == g.lo

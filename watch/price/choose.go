@@ -42,7 +42,7 @@ func rankOf(a *anchor) int {
 		return rankFrom
 	case a.kind == KindUnit && a.unit == &pieceUnit, a.kind == KindUnit && a.unit != nil && a.unit.per == pieceUnit.per && a.count.Cmp(one) == 0:
 		return rankPiece
-	case a.kind == KindMultibuy:
+	case a.kind == KindMultibuy && a.signed:
 		return rankMulti
 	}
 	return -1
@@ -91,6 +91,7 @@ func (c *choice) doubtful(index int) bool {
 // watch's currency from its conversions.
 func (r *reader) settle() {
 	defer r.settleUsual()
+	r.dropEchoes()
 	var buf [maxSettled]*anchor
 	all := buf[:0]
 	for i := range r.anchors {
@@ -124,6 +125,19 @@ func (r *reader) settle() {
 		return
 	}
 	r.settleSavings(plain)
+}
+
+// dropEchoes drops the "$12999" of "$129.99$12999": a price that stands there a
+// second time, in elements of which the decimal point is drawn.
+func (r *reader) dropEchoes() {
+	for i := 1; i < len(r.anchors); i++ {
+		a, b := &r.anchors[i-1], &r.anchors[i]
+		if a.kind != KindPrice || b.kind != KindPrice || a.value.Scale() != 2 || b.value.Scale() != 0 || a.code != b.code ||
+			a.value.Coef() != b.value.Coef() || r.looksPriced(b.num) || r.toks[b.first].gap {
+			continue
+		}
+		b.highEnd = true
+	}
 }
 
 // settleUsual makes list prices of usual ones that a lower price stands beside.
@@ -163,7 +177,7 @@ func settleCurrencies(plain []*anchor, watch string) {
 			continue
 		}
 		first := plain[0].code
-		if a.said&mRoughly != 0 || mine && a.code != watch && a.code != "" || !mine && a.inside && a.code != first && !plain[0].inside {
+		if !mine && a.said&mRoughly != 0 && (i > 0 || !plain[1].inside) || mine && a.code != watch && a.code != "" || !mine && a.inside && a.code != first && !plain[0].inside {
 			a.kind = KindConverted
 		}
 	}

@@ -1,5 +1,9 @@
 // Package price holds money as lastlook needs it: a decimal amount with its
 // ISO 4217 currency, never a float, the currency never guessed.
+//
+// [ReadText] reads it from what shops write for people, in some forty languages:
+// "UVP 1.299,00 € jetzt nur 999,00 €". [Machine] reads what they write for
+// machines, [Parse] what users type.
 package price
 
 import (

@@ -110,6 +110,9 @@ func (w *written) scan(s string) bool {
 			continue
 		}
 		sep := separator(r)
+		if r == '\n' || r == '\r' || r == '\t' {
+			sep = ' '
+		}
 		switch {
 		case sep == 0 && (invisible(r) || r == '-'):
 			continue

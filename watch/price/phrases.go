@@ -24,8 +24,8 @@ var phrases = []phrase{
 	{means: mPer | near, text: "per|pro|je|par|por|al|le|la|il|el|o|a|à|au|à la|the|za|na|for|a cada|für|pr|på|/|за|на|от|ut|pour|per il|cada|every|each|kohti|" +
 		"あたり|当たり|当り|につき|毎|每|당|ต่อ|mỗi|setiap|لكل|ל"},
 	{means: mEach | after | near, text: "each|a piece|apiece|per item|per piece|per unit|pro stück|je stück|das stück|einzeln|chacun|chacune|l'unité|la pièce|à l'unité|cada uno|cada una|c/u|la unidad|por unidad|" +
-		"cad|cadauno|l'uno|al pezzo|cada um|a unidade|per stuk|per st|styck|pr stk|pr. stk|kpl|za sztukę|za kus|darabonként|за штуку|tanesi|τεμάχιο|1個あたり|一個|每件|每个|개당|stückpreis"},
-	{means: mUnitPrice | before, text: "grundpreis|unit price|unit cost|comparable price|compare price|prix au kg|prix au kilo|prix au litre|prix unitaire|prix/kg|precio por unidad|precio unitario|prezzo al kg|prezzo unitario|" +
+		"cad|cadauno|l'uno|al pezzo|cada um|a unidade|per stuk|per st|styck|pr stk|pr. stk|kpl|za sztukę|za kus|darabonként|за штуку|tanesi|τεμάχιο|1個あたり|一個|每件|每个|개당"},
+	{means: mUnitPrice | before, text: "grundpreis|stückpreis|unit price|unit cost|comparable price|compare price|prix au kg|prix au kilo|prix au litre|prix unitaire|prix/kg|precio por unidad|precio unitario|prezzo al kg|prezzo unitario|" +
 		"preço por unidade|jämförpris|jmf-pris|jmf pris|jfr-pris|jfr pris|jmfpris|jfrpris|sammenligningspris|enhetspris|vertailuhinta|cena jednostkowa|cena za jednotku|měrná cena|jednotková cena|" +
 		"egységár|preț unitar|цена за единицу|birim fiyat|eenheidsprijs|stukprijs|単価|单价|단위가격"},
 	{means: mNow | before | near, text: "now|now only|only|just|today|today's price|our price|sale|sale price|on sale|sales price|special price|special offer|special|offer price|offer|deal price|deal|promo|promo price|" +
@@ -46,8 +46,8 @@ var phrases = []phrase{
 		"ราคาพิเศษ|ราคาขาย|ลดเหลือ|เหลือ|เพียง|แค่"},
 	{means: mNow | after | near, text: "à vista|no pix|no boleto|à vista no pix|comptant|sofort-kaufen|cash price|ポッキリ|en efectivo"},
 	{means: mFiller | mShort, text: "ca|nr|no|art|inkl|incl|zzgl|exkl|excl|inc|ex|st|stk|ord|rek|vejl|veil|kpl|mwst|ust|approx|p|pr|unverb|empf|tax"},
-	{means: mFiller, text: "price|prices|preis|preise|stückpreis|einzelpreis|prix|precio|precios|prezzo|preço|prijs|pris|priset|prisen|hinta|cena|ceny|ár|ára|preț|preţ|pret|цена|цены|ціна|fiyat|fiyatı|τιμή|価格|价格|價格|價錢|가격|" +
-		"giá|harga|ราคา|السعر|سعر|מחיר|कीमत|मूल्य|قیمت|the|your|i|gli|los|las|os|as|um|uma|den|det|ett|our|unser|unsere|notre|nuestro|price is|is|a|an|le|la|les|der|die|das|el|il|lo|de|het|online|onlinepreis|online price|web price|internet|internetpreis|" +
+	{means: mFiller, text: "price|prices|preis|preise|einzelpreis|prix|precio|precios|prezzo|preço|prijs|pris|priset|prisen|hinta|cena|ceny|ár|ára|preț|preţ|pret|цена|цены|ціна|fiyat|fiyatı|τιμή|価格|价格|價格|價錢|가격|" +
+		"giá|harga|ราคา|السعر|سعر|מחיר|कीमत|मूल्य|قیمت|the|your|i|gli|los|las|os|as|um|uma|den|det|ett|our|unser|unsere|notre|nuestro|price is|is|a|an|le|la|les|der|die|das|war|ist|est|était|era|è|é|wynosiła|wynosi|wynosiła|byla|je|el|il|lo|de|het|online|onlinepreis|online price|web price|internet|internetpreis|" +
 		"store|amount|betrag|value|wert|cost|costs|kosten|kostet|item|products|für|for|to|in|en|at|with|mit|con|com|avec|med|og|och|y|e|et|und|and|or|oder|ou|o|eller|lub|nebo|vagy|sau|или|или|veya|ή|また|は|の|と|で|が|を|" +
 		"download|app|play|get|it|here|plan|tier|forever|entry|admission|ticket|tickets|today|per|label|sum|ab sofort|was kostet|was ist|of|von|set|neu|new|price new|per person"},
 }

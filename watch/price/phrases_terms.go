@@ -25,7 +25,7 @@ var phrasesOfTerms = []phrase{
 		"tavsiye edilen fiyat|ενδεικτική τιμή|πλτ|προτεινόμενη τιμή|" +
 		"メーカー希望小売価格|希望小売価格|希望価格|参考価格|参考小売価格|建议零售价|建議售價|定价|定價|参考价|指导价|정가|소비자가|권장소비자가|권장가|시중가"},
 	{means: mUsual | before, text: "regular price|regular|reg. price|reg|normal price|normally|normal|usual price|usually|standard price|mrp|m.r.p|maximum retail price|everyday price|" +
-		"regulärer preis|normalpreis|normaler preis|regulärer verkaufspreis|prix normal|prix habituel|prix régulier|prix public|précio habitual|precio habitual|precio normal|precio regular|pvp|p.v.p|" +
+		"regulärer preis|normalpreis|normaler preis|regulärer verkaufspreis|prix normal|prix habituel|prix régulier|prix courant|prix rég|prix public|précio habitual|precio habitual|precio normal|precio regular|pvp|p.v.p|" +
 		"prezzo normale|prezzo regolare|preço normal|preço regular|normale prijs|reguliere prijs|normaal|normalpris|vanlig pris|normaalihinta|cena regularna|cena standardowa|běžná cena|bežná cena|normál ár|" +
 		"preț normal|preț întreg|обычная цена|звичайна ціна|редовна цена|normal fiyat|κανονική τιμή|giá thường|harga normal|ราคาปกติ|السعر العادي|एमआरपी|अधिकतम खुदरा मूल्य|" +
 		"通常価格|通常販売価格|平常价|日常价|正常价|정상가|일반가|판매가격|ราคาเต็ม"},
@@ -38,7 +38,7 @@ var phrasesOfTerms = []phrase{
 		"parcelas de|parcelas|parcelado|em até|prestações de|termijnen van|termijnen|delbetalning|delbetala|avbetaling|delbetal|afdrag|rater à|raty|rat po|na raty|splátky|splátek|splátka|splátok|na splátky|" +
 		"részlet|havi részlet|rate de|rate lunare|рассрочка|в рассрочку|частями|платежей по|платежа по|платежами|розстрочка|оплата частинами|taksit|taksitle|taksit x|vade farksız|δόσεις|άτοκες δόσεις|trả góp|cicilan|" +
 		"ผ่อน|ผ่อนชำระ|ผ่อนเดือนละ|أقساط|على أقساط|תשלומים של|分割|分割払い|分割払いで|月々|月額|毎月|分期|分期付款|每期|每月|月付|할부|월|매월|월 납부금|개월 할부|무이자"},
-	{means: mInstall | either, text: "monthly|per month|a month|monatlich|mtl|im monat|mensuel|mensuels|mensuales|mensual|mensili|mensile|mensais|mensal|maandelijks|p/m|p.m|månadsvis|månedlig|månedlige|kuukaudessa|miesięcznie|měsíčně|mesačne|havonta|" +
+	{means: mInstall | either, text: "sem juros|sin intereses|sin interés|interest free|interest-free|zinsfrei|senza interessi|tasso zero|räntefritt|rentefri|renteloos|monthly|per month|a month|monatlich|mtl|im monat|mensuel|mensuels|mensuales|mensual|mensili|mensile|mensais|mensal|maandelijks|p/m|p.m|månadsvis|månedlig|månedlige|kuukaudessa|miesięcznie|měsíčně|mesačne|havonta|" +
 		"lunar|ежемесячно|в месяц|на місяць|aylık|hàng tháng|per bulan|sebulan|weekly|wöchentlich|yearly|annually|annual|jährlich|annuel|anual|annuale|per annum|p.a|à l'année|klarna|afterpay|clearpay|zip pay"},
 	{means: mSave | before, text: "save|saves|you save|you'll save|saved|you saved|save up to|save an extra|price drop|price cut of|reduced by|sie sparen|du sparst|sparen sie|spare|spar|sparpreis um|reduziert um|ersparnis|deine ersparnis|ihre ersparnis|" +
 		"économisez|vous économisez|économie de|économie|soit une économie de|ahorra|ahorras|te ahorras|ahorro|ahorro de|usted ahorra|risparmi|risparmia|risparmio|risparmio di|economize|economia de|você economiza|poupa|poupe|poupança|" +
@@ -58,7 +58,7 @@ var phrasesOfTerms = []phrase{
 		"medlem|medlemmar|medlemspris|klubbpris|klubbpris|för medlemmar|medlemmer|klubpris|for medlemmer|jäsen|jäsenhinta|jäsenille|plussa-kortilla|s-etukortilla|klubowa|cena klubowa|dla klubowiczów|dla członków|" +
 		"členská cena|pro členy|klubová cena|klubár|törzsvásárlói ár|tagoknak|preț membri|по карте|с картой|цена по карте|для участников|клубная цена|за карткою|üyelere özel|üye fiyatı|μέλη|τιμή μέλους|" +
 		"thành viên|harga member|สมาชิก|ราคาสมาชิก|للأعضاء|לחברי מועדון|מחיר מועדון|会員|会員価格|会員様|会員特別価格|プライム会員|プライム会員価格|メンバー|メンバー価格|定期購入|定期便|定期初回|会员价|会员|會員價|會員|会员专享|회원가|회원|멤버십|정기배송|정기구독"},
-	{means: mClub | either | rather, text: "券后价|到手价|prime|club|vip|vip price|vip价|plus会员价|プライム|premium members"},
+	{means: mClub | either | rather, text: "券后价|到手价|sepette|im warenkorb|in cart|in basket|au panier|en el carrito|nel carrello|prime|club|vip|vip price|vip价|plus会员价|プライム|premium members"},
 	{means: mPoints | either, text: "points|point|pts|pt|punkte|punkten|bonuspunkte|treuepunkte|paybackpunkte|°p|points de fidélité|points fidélité|puntos|punti|pontos|punten|poäng|poeng|bonuspoeng|bonuspoäng|pistettä|bonusta|punktów|punkty|pkt|bodů|body|bodov|pont|hűségpont|" +
 		"puncte|балл|баллов|балла|баллы|бонусов|бонуса|бонусы|бонусных|балів|бонусів|puan|πόντοι|πόντους|điểm|điểm thưởng|poin|คะแนน|نقطة|نقاط|נקודות|coins|ポイント|ポイント還元|pt還元|還元|獲得|円相当|相当|円分|分のポイント|倍|积分|點數|紅利|积点|京豆|포인트|적립|마일리지"},
 	{means: mTaxWord, text: "mwst|mwst.|ust|mehrwertsteuer|umsatzsteuer|steuer|steuern|vat|v.a.t|gst|hst|pst|qst|sst|tax|taxes|sales tax|tva|t.v.a|taxe|taxe|impôt|iva|i.v.a|igic|impuestos|imp|tasse|imposte|imposto|impostos|icms|btw|b.t.w|moms|mva|alv|a.l.v|" +

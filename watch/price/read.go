@@ -43,7 +43,8 @@ type reader struct {
 }
 
 // ReadText reads what a text says of prices: a few words around an amount, or a
-// whole description. It takes time in proportion to the text.
+// whole description. It takes time in proportion to the text, of which it reads
+// no more than the first 256 amounts.
 //
 // A currency comes from the text; where a symbol there has several ("$", "kr",
 // "¥"), from the context: the page's locale, its host's country, or the watch's
@@ -122,6 +123,9 @@ func (r *reader) pair() {
 		default:
 			continue
 		}
+		if r.anchors == nil {
+			r.anchors = make([]anchor, 0, 4)
+		}
 		r.anchors = append(r.anchors, a)
 		i = a.last
 	}
@@ -194,6 +198,10 @@ func (r *reader) money(a *anchor) bool {
 	case pre >= 0:
 		a.first = pre
 		s = r.takeSign(pre, i)
+		if s != nil && r.tok(pre-1).kind == tokSign && r.free2(pre-1) && r.narrower(s, &r.sg.list[r.toks[pre-1].sign]) {
+			s = &r.sg.list[r.toks[pre-1].sign] // CAD $129
+			a.first = pre - 1
+		}
 		if s != nil && post >= 0 && post != pre {
 			if t := r.takeSign(post, i); t != nil && r.narrower(s, t) {
 				s = t
@@ -304,7 +312,7 @@ func (r *reader) suffix(a *anchor, prefixed bool) int {
 		return -1
 	case !t.gap && next.gap:
 		return j
-	case t.gap && !next.gap:
+	case t.gap && !next.gap && (own.kind != tokSign || own.sign == 0 || r.tok(j+3).kind == tokNumber && !r.tok(j+3).gap):
 		return -1
 	case own.kind == tokSign && own.sign != 0:
 		return j
@@ -333,6 +341,9 @@ func (r *reader) gluedBefore(i int) bool {
 func (r *reader) takeSign(i, number int) *sign {
 	t := &r.toks[i]
 	s := &r.sg.list[t.sign]
+	if next := r.tok(number + 1); s.last && i < number || s.shy && i < number && next.kind == tokWord && !next.gap {
+		return nil
+	}
 	if s.need || s.shy {
 		code, _ := r.view.resolve(s)
 		if (s.need && code == "" || s.shy && !r.view.names(code) && !r.looksPriced(number)) && (s.cents || !r.lonely()) {
@@ -350,7 +361,15 @@ func (r *reader) takeSign(i, number int) *sign {
 // lonely reports whether nothing but numbers, currencies and words about prices
 // stands in a short text, so that what may be a currency is one.
 func (r *reader) lonely() bool {
-	return len(r.text) <= maxBare && r.onlyKnown()
+	if len(r.text) > maxBare {
+		return false
+	}
+	for i := range r.toks {
+		if t := &r.toks[i]; t.kind == tokWord && !t.is(mFiller|mNow|mFrom|mUsual|mList|mOf) || t.is(mUnit) {
+			return false
+		}
+	}
+	return r.onlyKnown()
 }
 
 // looksPriced reports whether a number is written as prices are.
@@ -413,6 +432,8 @@ func (r *reader) readCents(a *anchor, s *sign) bool {
 	switch {
 	case a.last > a.num && r.tok(a.last).kind == tokSign && a.first == a.num && r.centsAt(&anchor{num: a.num, last: a.last - 1}, a.last):
 		k = a.last + 1
+	case a.num == 1 && a.last == len(r.toks)-1 && r.toks[0].kind == tokNumber && r.toks[1].gap && r.toks[1].end()-r.toks[1].start() == 2:
+		a.num, a.first, k = 0, 0, 1 // 29 95 €
 	case a.first < a.num && a.last == a.num && s.first && r.tok(a.num+1).gap && r.centsAt(a, a.num):
 		k = a.num + 1
 	case a.first < a.num && a.last == a.num && s.first && r.tok(a.num+1).line() && r.centsAt(a, a.num+1):
@@ -432,7 +453,7 @@ func (r *reader) readCents(a *anchor, s *sign) bool {
 	if a.value, err = whole.Add(hundredths); err != nil {
 		return false
 	}
-	a.cents, a.last = k, k
+	a.cents, a.last = k, max(k, a.last)
 	return true
 }
 

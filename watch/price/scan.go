@@ -164,6 +164,9 @@ func (s *scanner) numberEnd(at int) int {
 			continue
 		}
 		sep := separator(r)
+		if r == '\n' || r == '\r' || r == '\t' {
+			return s.loosePoint(end, first)
+		}
 		if sep == 0 {
 			return end
 		}
@@ -203,27 +206,37 @@ func (s *scanner) joins(space rune, end int) bool {
 	return e == nil || e.unit == nil
 }
 
-// loosePoint goes on after "219" in "219. 95" and "219 ,95": a price whose parts
+// loosePoint goes on after "219" in "219 ,95" and "$219 . 95": a price whose parts
 // were written in elements of their own.
 func (s *scanner) loosePoint(end, first int) int {
-	prefixed := len(s.toks) > 0 && s.toks[len(s.toks)-1].kind == tokSign
-	r, size := s.peek(end)
-	if separator(r) != ' ' || first == 0 {
+	at := s.skipSpace(end)
+	p, size := s.peek(at)
+	if at == end || first == 0 || p != '.' && p != ',' {
 		return end
 	}
-	// "219 ,95" or "219 , 95"
-	p, psize := s.peek(end + size)
-	if p != '.' && p != ',' {
-		return end
-	}
-	at := end + size + psize
-	if q, qsize := s.peek(at); separator(q) == ' ' && prefixed {
-		at += qsize
+	at += size
+	if after := s.skipSpace(at); after > at {
+		if n := len(s.toks); n == 0 || s.toks[n-1].kind != tokSign {
+			return end
+		}
+		at = after
 	}
 	if stop, n := s.digits(at); n == 2 && s.closes(stop) {
 		return stop
 	}
 	return end
+}
+
+// skipSpace returns where white space ends, if it isn't long; lines may end in it.
+func (s *scanner) skipSpace(at int) int {
+	for range 8 {
+		r, size := s.peek(at)
+		if separator(r) != ' ' && r != '\n' && r != '\r' && r != '\t' {
+			break
+		}
+		at += size
+	}
+	return at
 }
 
 // closes reports whether a number may end here: what follows does not make it
@@ -270,15 +283,12 @@ func (s *scanner) marks() {
 // splitCents joins "219. 95" into one number if a currency stands before it, or
 // nothing at all.
 func (s *scanner) splitCents(at int) {
-	r, size := s.peek(at)
 	n := len(s.toks)
-	if separator(r) != ' ' || s.text[s.pos] != '.' && s.text[s.pos] != ',' {
+	if s.text[s.pos] != '.' && s.text[s.pos] != ',' || n > 1 && s.toks[n-2].kind != tokSign {
 		return
 	}
-	if n > 1 && s.toks[n-2].kind != tokSign {
-		return
-	}
-	if end, digits := s.digits(at + size); digits == 2 && s.closes(end) {
+	start := s.skipSpace(at)
+	if end, digits := s.digits(start); start > at && digits == 2 && s.closes(end) {
 		s.toks[n-1].to = int32(end)
 		s.pos = end
 	}

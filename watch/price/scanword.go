@@ -296,7 +296,7 @@ func (s *scanner) country(symbol rune) {
 	if r, _ := s.peek(end); isLetter(r) {
 		return
 	}
-	if id, ok := s.sg.folded[string([]rune{rune(s.text[at] | 0x20), rune(s.text[at+1] | 0x20), symbol})]; ok {
+	if id, ok := s.signNamed(s.text[at:end] + string(symbol)); ok {
 		t := &s.toks[len(s.toks)-1]
 		t.sign, t.to = int16(id), int32(end)
 		s.pos = end

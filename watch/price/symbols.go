@@ -27,6 +27,7 @@ type sign struct {
 	mark  bool
 	first bool // it usually stands before the number
 	cents bool // it is for hundredths: "99p"
+	last  bool // it stands behind the number only: "5 pounds"
 }
 
 var (
@@ -53,10 +54,10 @@ var signTable = []struct {
 	{"$ ＄ ﹩ dollar dollars dólares dolares ドル 달러", sign{or: dollars, first: true}},
 	{"¢ cents", sign{or: dollars, cents: true}},
 	{"€ ₠ euro euros eur€ evro евро ευρώ ユーロ 欧元 歐元 유로", sign{code: "EUR"}},
-	{"pound pounds", sign{or: []string{"GBP", "EGP"}, need: true}},
+	{"pound pounds", sign{or: []string{"GBP", "EGP"}, need: true, last: true}},
 	{"uk£ gb£", sign{code: "GBP", first: true}},
 	{"£ ￡ ₤", sign{code: "GBP", or: pounds, first: true}},
-	{"p", sign{or: []string{"GBP"}, need: true, cents: true}},
+	{"p", sign{or: []string{"GBP"}, need: true, cents: true, last: true}},
 	{"¥ ￥ yen", sign{or: []string{"JPY", "CNY"}, first: true}},
 	{"円 圓", sign{code: "JPY", or: []string{"JPY", "TWD", "HKD"}}},
 	{"元 圆 块 塊", sign{or: yuan}},
@@ -64,7 +65,7 @@ var signTable = []struct {
 	{"rmb 人民币 人民幣 cn¥", sign{code: "CNY"}},
 	{"jp¥ 日元 日圓 エン", sign{code: "JPY"}},
 	{"₩ ￦ 원 ウォン", sign{code: "KRW"}},
-	{"won", sign{or: []string{"KRW"}, need: true}},
+	{"won", sign{or: []string{"KRW"}, need: true, last: true}},
 	{"₹", sign{code: "INR", first: true}},
 	{"₨ rs रु रू rupee rupees रुपये रुपए", sign{or: rupees, first: true}},
 	{"රු", sign{code: "LKR", first: true}},
@@ -95,7 +96,7 @@ var signTable = []struct {
 	{"лв лева kn", sign{}}, // gone: the euro has come
 	{"kr kroner kronor krónur króna", sign{or: crowns}},
 	{"дин", sign{code: "RSD"}},
-	{"din", sign{or: []string{"RSD"}, need: true}},
+	{"din", sign{or: []string{"RSD"}, need: true, last: true}},
 	{"ден", sign{code: "MKD"}},
 	{"KM", sign{or: []string{"BAM"}, need: true}},
 	{"Br Бр", sign{or: []string{"BYN", "ETB"}, need: true}},
@@ -184,7 +185,7 @@ var signTable = []struct {
 	{"تومان تومن", sign{}}, // ten rials: no currency of ISO 4217
 	{"сум so'm", sign{code: "UZS"}},
 	{"сом", sign{code: "KGS"}},
-	{"cent ct", sign{or: []string{"EUR"}, need: true, cents: true}},
+	{"cent ct", sign{or: []string{"EUR"}, need: true, cents: true, last: true}},
 }
 
 // shyCodes are codes that are also words, names and abbreviations.
@@ -246,8 +247,9 @@ func (s *signs) addCountries() {
 			code, ok := currency.ForCountryCode(country)
 			for symbol, codes := range ofSymbol {
 				name := strings.ToLower(country) + symbol
-				if _, known := s.folded[name]; ok && !known && slices.Contains(codes, code) {
-					s.folded[name] = len(s.list)
+				_, known := s.folded[name]
+				if ok && !known && slices.Contains(codes, code) && strings.HasPrefix(code, country) {
+					s.exact[country+symbol] = len(s.list)
 					s.list = append(s.list, sign{code: code, first: true})
 				}
 			}
