@@ -13,9 +13,9 @@ type checkCmd struct {
 
 // Help implements [kong.HelpProvider].
 func (checkCmd) Help() string {
-	return `Shows what a watch would see, and where in the page it stands. Nothing is stored.
+	return `Shows what a watch would see, where in the page it stands, and all that there was to choose from: each candidate with the rule that read it, and why it was taken or not. Nothing is stored.
 
-Exit codes: 0 seen; 3 could not look (a block page, a timeout, no such page), so nobody knows; 4 looked, and the page shows no single product.
+Exit codes: 0 seen; 3 could not look (a block page, a timeout, no such page), so nobody knows; 4 looked, and the page shows no single product; 5 looked, and the page gives several answers, of which none is taken.
 
 Example: lastlook check https://shop.example/camera`
 }
@@ -34,12 +34,16 @@ func (c *checkCmd) Run(ctx context.Context, a *app) error {
 		err = a.out.value(newLookView(&look))
 	} else {
 		a.printLook(&look)
+		a.printCandidates(look.Candidates)
 	}
 	if err != nil {
 		return err
 	}
 	switch look.Outcome {
 	case server.OutcomeOK:
+		if look.Ambiguous() {
+			return exit(exitAmbiguous)
+		}
 		return nil
 	case server.OutcomeNotProduct:
 		return exit(exitNoProduct)
@@ -73,6 +77,26 @@ func (a *app) printLook(l *server.Look) {
 		facts = append(facts, e.Fact, e.Where+": "+e.Text)
 	}
 	a.out.facts("  ", facts...)
+}
+
+// printCandidates prints what there was to choose from. What was taken is marked.
+func (a *app) printCandidates(all []server.Candidate) {
+	if len(all) == 0 {
+		return
+	}
+	a.out.linef("candidates")
+	for i := range all {
+		c := &all[i]
+		mark := " "
+		if c.Chosen {
+			mark = "*"
+		}
+		if c.Fact == "" {
+			a.out.linef("  %s %-9s  nothing: %s", mark, c.Rule, c.Why)
+			continue
+		}
+		a.out.linef("  %s %-9s  %s: %s (%s): %s", mark, c.Rule, c.Fact, c.Text, c.Where, c.Why)
+	}
 }
 
 func outcomeText(o server.Outcome) string {
@@ -111,9 +135,27 @@ type lookView struct {
 	At           time.Time        `json:"at"`
 	Milliseconds int64            `json:"milliseconds"`
 	Observation  *observationView `json:"observation"`
+	// Ambiguous says that the page gives several answers, of which none is taken.
+	Ambiguous bool `json:"ambiguous,omitzero"`
+	// Candidates are what there was to choose from; only check has them.
+	Candidates []candidateView `json:"candidates,omitzero"`
+}
+
+// candidateView is what one rule read.
+type candidateView struct {
+	Rule   string `json:"rule"`
+	Fact   string `json:"fact,omitzero"`
+	Text   string `json:"text,omitzero"`
+	Where  string `json:"where,omitzero"`
+	Chosen bool   `json:"chosen"`
+	Why    string `json:"why"`
 }
 
 func newLookView(l *server.Look) lookView {
-	return lookView{URL: l.URL, Outcome: l.Outcome, Error: l.Error, At: l.At, Milliseconds: l.Took.Milliseconds(),
-		Observation: newObservationView(l.Observation)}
+	v := lookView{URL: l.URL, Outcome: l.Outcome, Error: l.Error, At: l.At, Milliseconds: l.Took.Milliseconds(),
+		Observation: newObservationView(l.Observation), Ambiguous: l.Ambiguous()}
+	for _, c := range l.Candidates {
+		v.Candidates = append(v.Candidates, candidateView{c.Rule, c.Fact, c.Text, c.Where, c.Chosen, c.Why})
+	}
+	return v
 }

@@ -41,7 +41,7 @@ type cli struct {
 
 // Help implements [kong.HelpProvider].
 func (*cli) Help() string {
-	return `Exit codes: 0 done; 1 it failed; 2 the command line is wrong. For check also: 3 could not look, so nobody knows; 4 looked, and the page shows no product.
+	return `Exit codes: 0 done; 1 it failed; 2 the command line is wrong. For check also: 3 could not look, so nobody knows; 4 looked, and the page shows no product; 5 looked, and the page gives several answers.
 
 Start with: lastlook check URL; lastlook watch add URL --below "500 EUR"; lastlook serve.`
 }
@@ -53,6 +53,7 @@ const (
 	exitUsage     = 2
 	exitCannotSee = 3
 	exitNoProduct = 4
+	exitAmbiguous = 5
 	// exitInterrupted is that of a second signal, which ends the process at
 	// once.
 	exitInterrupted = 130

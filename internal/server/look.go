@@ -7,6 +7,7 @@ import (
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/extract"
 )
 
 // lookLimit bounds a look that somebody waits for.
@@ -37,8 +38,30 @@ type Look struct {
 	Took  time.Duration
 	// Observation is nil unless the outcome is OutcomeOK.
 	Observation *Observation
+	// Candidates are all that the page offers to choose from, in the order in
+	// which the rules count; only [Check] asks for them.
+	Candidates []Candidate
 	// missing says that the page was answered not to exist.
 	missing bool
+}
+
+// Candidate is what one rule read in a page, and what became of it.
+type Candidate = extract.Candidate
+
+// Ambiguous reports whether the page gives several answers, of which none was
+// taken: several prices, or several words on whether it can be had.
+func (l *Look) Ambiguous() bool {
+	o := l.Observation
+	if o == nil {
+		return false
+	}
+	_, known := o.Availability.Orderable()
+	for _, e := range o.Evidence {
+		if e.Fact == extract.FactAmbiguous && o.Price.IsZero() || e.Fact == extract.FactAmbiguousStock && !known {
+			return true
+		}
+	}
+	return o.Ambiguous
 }
 
 // Check looks at a URL once. It needs no data directory and stores nothing.
@@ -57,7 +80,9 @@ func Check(ctx context.Context, opt Options, address string) (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	look := lookAt(ctx, service, opt.Clock, watch.Listing{Source: pageSource, URL: u, Private: true})
+	var candidates []Candidate
+	look := lookAt(extract.WithCandidates(ctx, &candidates), service, opt.Clock, watch.Listing{Source: pageSource, URL: u, Private: true})
+	look.Candidates = candidates
 	return look, ctx.Err()
 }
 

@@ -86,6 +86,11 @@ func (s *Server) AddWatch(ctx context.Context, n NewWatch) (Added, error) {
 // says what it means for the watch.
 func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o Observation) error {
 	id := added.Entry.Watch.ID
+	// Before this look: every target is below the only price that was ever seen.
+	lows, err := s.watches.Lows(ctx, added.Entry.Listing.ID, 0)
+	if err != nil {
+		return err
+	}
 	entries, err := s.watches.Record(ctx, now, watch.Recording{
 		ListingID: added.Entry.Listing.ID, Observation: o, NextLook: now.Add(added.Entry.Listing.Interval),
 		Detect: s.service.Detector(o, now),
@@ -98,10 +103,6 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 			added.Entry = e
 			added.Entry.Last = &o
 		}
-	}
-	lows, err := s.watches.Lows(ctx, added.Entry.Listing.ID, 0)
-	if err != nil {
-		return err
 	}
 	added.Warnings = watch.Warnings(&added.Entry.Watch, &o, lows.LowestOf(o.Price.Currency()))
 	for _, f := range added.Entry.Evaluate(&o, watch.Telling{}, now).Findings {

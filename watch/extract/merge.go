@@ -26,12 +26,14 @@ func (d *Document) Product(ctx context.Context) (watch.Observation, error) {
 	}
 	pointed, sErr := d.selectorFinding()
 	if err := d.refused(all, pointed, sErr); err != nil {
+		listCandidates(ctx, append([]finding{pointed}, all...), nil)
 		return watch.Observation{}, err
 	}
 	all = append([]finding{pointed}, all...)
 	d.lendCurrency(all)
 	o := decide(all)
 	stockOf(&o, all)
+	listCandidates(ctx, all, &o)
 	for i := range all {
 		all[i].describeInto(&o)
 	}
