@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
@@ -175,6 +176,17 @@ func (s *Store) Migrations(ctx context.Context) ([]Migration, error) {
 		all[i].Applied = all[i].Version <= at
 	}
 	return all, nil
+}
+
+// Status lists all migrations, and which of them the database at dsn has seen. It
+// changes nothing.
+func Status(ctx context.Context, dsn string, c Config) ([]Migration, error) {
+	s, err := connect(ctx, dsn, c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Migrations(ctx)
+	return list, errors.Join(err, s.Close())
 }
 
 // MigrationSQL returns the migrations after the version given (0 for all) as

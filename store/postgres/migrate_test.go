@@ -60,6 +60,9 @@ func TestMigrationSQL(t *testing.T) {
 	if _, err := postgres.Open(t.Context(), cluster.DSN(t), postgres.Config{Schema: schema, NoMigrate: true}); !errors.Is(err, postgres.ErrSchema) {
 		t.Errorf("open without tables: %v, want %v", err, postgres.ErrSchema)
 	}
+	if list, err := postgres.Status(t.Context(), cluster.DSN(t), postgres.Config{Schema: schema}); err != nil || list[0].Applied {
+		t.Errorf("status: %+v, %v", list, err)
+	}
 	byStore.exec(text, pgx.QueryExecModeSimpleProtocol)
 	after, err := s.Migrations(t.Context())
 	if err != nil || !after[len(after)-1].Applied {

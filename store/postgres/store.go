@@ -84,6 +84,23 @@ var _ lastlook.Store = (*Store)(nil)
 //
 // It fails with [lastlook.ErrNewerSchema] if a newer lastlook has been there.
 func Open(ctx context.Context, dsn string, c Config) (*Store, error) {
+	s, err := connect(ctx, dsn, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.NoMigrate {
+		err = s.checkSchema(ctx)
+	} else {
+		err = s.Migrate(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// connect makes a store with a pool of its own.
+func connect(ctx context.Context, dsn string, c Config) (*Store, error) {
 	pc, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w: %w", lastlook.ErrInvalid, err) // pgx has taken the password out
@@ -101,14 +118,6 @@ func Open(ctx context.Context, dsn string, c Config) (*Store, error) {
 		return nil, err
 	}
 	s.own = true
-	if c.NoMigrate {
-		err = s.checkSchema(ctx)
-	} else {
-		err = s.Migrate(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
 	return s, nil
 }
 

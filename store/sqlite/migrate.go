@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -63,6 +66,80 @@ func migrate(ctx context.Context, db *sql.DB) (err error) {
 		}
 	}
 	return keepStatistics(ctx, conn)
+}
+
+// Migration is one step of the tables' history.
+type Migration struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"`
+	// Applied says that the file has seen it.
+	Applied bool `json:"applied"`
+}
+
+// Status lists all migrations, and which of them the file at path has seen. It
+// changes nothing; a file that is missing has seen none.
+func Status(ctx context.Context, path string) (out []Migration, err error) {
+	all, err := loadMigrations()
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: status of %s: %w", path, err)
+	}
+	missing := all
+	if _, err := os.Stat(abs); !errors.Is(err, fs.ErrNotExist) {
+		s := &Store{path: abs, timeout: defaultTimeout, closed: make(chan struct{})}
+		ctx, cancel := s.limit(ctx)
+		defer cancel()
+		if missing, err = s.missing(ctx, all); err != nil {
+			return nil, s.explain(ctx, "status of "+path, err)
+		}
+	}
+	for i, m := range all {
+		out = append(out, Migration{Version: m.version, Name: m.name, Applied: i < len(all)-len(missing)})
+	}
+	return out, nil
+}
+
+// missing returns the migrations that the file has not seen, on a connection
+// that cannot write.
+func (s *Store) missing(ctx context.Context, all []migration) (list []migration, err error) {
+	db, err := s.connect(url.Values{"mode": {"ro"}}, "_query_only=1")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return missingMigrations(ctx, conn, all)
+}
+
+// MigrationSQL returns the migrations after the version given (0 for all) as
+// plain SQL, for those who change tables with a tool of their own. It is meant to
+// run in one transaction, which it leaves to the tool.
+func MigrationSQL(after int) (string, error) {
+	all, err := loadMigrations()
+	if err != nil {
+		return "", fmt.Errorf("sqlite: %w", err)
+	}
+	if after < 0 || after > len(all) {
+		return "", fmt.Errorf("sqlite: %w: there is no migration after %d: they are numbered 1 to %d", lastlook.ErrInvalid, after, len(all))
+	}
+	var b strings.Builder
+	if after == 0 {
+		b.WriteString(schemaTable + ";\n")
+	}
+	for _, m := range all[after:] {
+		for _, st := range m.statements {
+			b.WriteString(st + ";\n")
+		}
+		fmt.Fprintf(&b, "INSERT INTO lastlook_schema (version, name) VALUES (%d, '%s');\n", m.version, strings.ReplaceAll(m.name, "'", "''"))
+	}
+	return b.String(), nil
 }
 
 // inTransaction runs f between BEGIN IMMEDIATE and COMMIT.
