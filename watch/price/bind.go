@@ -130,6 +130,9 @@ func (r *reader) side(g *gap, i int, m means) *anchor {
 	if m&mPoints != 0 {
 		left = left && i == g.lo
 	}
+	if p := r.tok(i - 1); m&mExtra != 0 && (p.rune('+') || p.is(mEx|mIn)) {
+		left = false // 1,19 € + Pfand
+	}
 	right := m&before != 0 && g.r != nil && !g.stopR && g.distR <= dist
 	switch {
 	case left && right && r.prefersRight(g, i, m):

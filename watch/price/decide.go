@@ -168,6 +168,11 @@ func (r *reader) takeFree(out *Reading) bool {
 		currency = c.Amount.Currency
 	}
 	for i := range r.toks {
+		if r.toks[i].is(mMember | mClub) {
+			return false // for some
+		}
+	}
+	for i := range r.toks {
 		if t := &r.toks[i]; t.is(mFree) {
 			out.Choice, out.Free, out.Alertable = len(out.Candidates), true, currency != ""
 			out.Candidates = append(out.Candidates, Candidate{

@@ -11,7 +11,7 @@ var phrases = []phrase{
 		"最低|เริ่มต้น|เริ่มต้นที่|เริ่ม"},
 	{means: mFrom | after | near, text: "から|より|〜から|起|부터|alkaen|-tól|tól|től|den başlayan|dan başlayan|başlayan fiyatlarla|başlayan|and up|or more|onwards|or best offer|से शुरू"},
 	{means: mUpTo | before | near, text: "up to|bis zu|max|maximal|jusqu'à|hasta|fino a|até|tot|upp till|op til|opp til|jopa|až|do|max.|до|最大|最高|最多|최대|สูงสุด|lên đến|hingga|en fazla|حتى|עד"},
-	{means: mTo, text: "to|bis|bis zu|à|a|al|til|till|do|tot|ate|hasta|jusqu'à|and|und|до|ila|đến|إلى|から|至|到"},
+	{means: mTo, text: "to|through|thru|up to|bis|bis zu|à|a|al|til|till|do|tot|ate|hasta|jusqu'à|and|und|до|ila|đến|إلى|から|至|到"},
 	{means: mOf, text: "of|de|di|d'|à|a|je|zu|zu je|von|per|mal|por|da|po|по|of only|à raison de|på|á|eur|each of|ratenzahlung"},
 	{means: mTimes, text: "x|х|mal|fois|veces|vezes|volte|keer|krát|razy|回|次"},
 	{means: mFor | near, text: "for|für|fuer|pour|por|per|voor|för|for kun|za|за|на|a|點|点で|個で|本で|枚で|袋で|箱で|セットで|개에|件|for just|for only"},
@@ -47,7 +47,7 @@ var phrases = []phrase{
 	{means: mNow | after | near, text: "à vista|no pix|no boleto|à vista no pix|comptant|sofort-kaufen|cash price|ポッキリ|en efectivo"},
 	{means: mFiller | mShort, text: "ca|nr|no|art|inkl|incl|zzgl|exkl|excl|inc|ex|st|stk|ord|rek|vejl|veil|kpl|mwst|ust|approx|p|pr|unverb|empf|tax"},
 	{means: mFiller, text: "price|prices|preis|preise|einzelpreis|prix|precio|precios|prezzo|preço|prijs|pris|priset|prisen|hinta|cena|ceny|ár|ára|preț|preţ|pret|цена|цены|ціна|fiyat|fiyatı|τιμή|価格|价格|價格|價錢|가격|" +
-		"giá|harga|ราคา|السعر|سعر|מחיר|कीमत|मूल्य|قیمت|the|your|i|gli|los|las|os|as|um|uma|den|det|ett|our|unser|unsere|notre|nuestro|price is|is|a|an|le|la|les|der|die|das|war|ist|est|était|era|è|é|wynosiła|wynosi|wynosiła|byla|je|el|il|lo|de|het|online|onlinepreis|online price|web price|internet|internetpreis|" +
+		"giá|harga|ราคา|السعر|سعر|מחיר|कीमत|मूल्य|قیمت|the|your|range|price range|preisspanne|plage de prix|rango de precios|fascia di prezzo|prijsklasse|zakres cen|cenové rozpětí|prisintervall|i|gli|los|las|os|as|um|uma|den|det|ett|our|unser|unsere|notre|nuestro|price is|is|a|an|le|la|les|der|die|das|war|ist|est|était|era|è|é|wynosiła|wynosi|wynosiła|byla|je|el|il|lo|de|het|online|onlinepreis|online price|web price|internet|internetpreis|" +
 		"store|amount|betrag|value|wert|cost|costs|kosten|kostet|item|products|für|for|to|in|en|at|with|mit|con|com|avec|med|og|och|y|e|et|und|and|or|oder|ou|o|eller|lub|nebo|vagy|sau|или|или|veya|ή|また|は|の|と|で|が|を|" +
 		"download|app|play|get|it|here|plan|tier|forever|entry|admission|ticket|tickets|today|per|label|sum|ab sofort|was kostet|was ist|of|von|set|neu|new|price new|per person"},
 }

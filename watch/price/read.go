@@ -245,10 +245,9 @@ func (r *reader) readValue(a *anchor, unit bool) bool {
 		d = d.Trim(0)
 	}
 	if a.hundredths {
-		if d.IsInt() && d.Scale() == 0 && d.Coef() < 100 {
-			d = decimal.MustNew(int64(d.Coef()), 2)
-		} else {
-			return false
+		var err error
+		if d, err = d.Mul(decimal.MustNew(1, 2)); err != nil || d.Cmp(one) >= 0 {
+			return false // 1080p
 		}
 	}
 	a.value, a.doubtful = d, doubtful

@@ -177,6 +177,7 @@ func (r *reader) ranges() {
 			if r.rangeEnds(a, b) {
 				a.high = &Amount{b.value, cmp.Or(b.code, a.code), b.ambiguous}
 				a.code = cmp.Or(a.code, b.code)
+				a.tax = cmp.Or(a.tax, b.tax)
 				a.doubtful = a.doubtful || b.doubtful
 				b.highEnd = true
 				continue
