@@ -74,6 +74,13 @@ var rules = []rule{
 		allow:  []string{".", "self/...", "./internal/...", "./source/internal/...", "./watch", "./watch/extract", "./watch/price"},
 	},
 	{
+		name:  "source suite",
+		why:   "a conformance suite that knew a concrete kind could be kind to it",
+		from:  []string{"./source/sourcetest/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./watch", "./watch/price"},
+	},
+	{
 		name:   "channel",
 		why:    "a channel delivers a message and does not know what it is about",
 		from:   []string{"./channel/*/..."},
