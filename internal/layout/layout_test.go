@@ -114,6 +114,8 @@ var planted = []struct {
 	{"./store/storetest", "./store/sqlite", "suites, concrete"},
 	{"./channel/channeltest", "net/http/httptest", ""},
 	{"./channel/channeltest", "./channel/ntfy", "suites, concrete"},
+	{"./source/sourcetest", "net/http/httptest", ""},
+	{"./source/sourcetest", "./source/page", "source suite, concrete"},
 	{"./store/sqlite", "./store/storetest", "store, concrete, test code"},
 	{"./internal/server", "./store/storetest", "test code"},
 	{"./internal/server", "testing", "test code"},

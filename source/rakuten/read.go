@@ -14,6 +14,7 @@ import (
 	"github.com/lastlook/lastlook/source/internal/fact"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
+	"github.com/lastlook/lastlook/watch/price"
 )
 
 const (
@@ -79,8 +80,10 @@ func Read(body []byte, opt watch.Options, address string, now time.Time) (watch.
 	fact.SetPrice(&o, m, "itemPrice", rule)
 	switch it.TaxFlag {
 	case "0":
+		o.Tax = price.TaxIncluded
 		fact.Note(&o, extract.FactTaxIncluded, "taxFlag", "true")
 	case "1":
+		o.Tax = price.TaxExcluded
 		fact.Note(&o, extract.FactTaxIncluded, "taxFlag", "false")
 	}
 	switch it.PostageFlag {

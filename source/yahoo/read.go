@@ -90,6 +90,9 @@ func choose(hits []hit, code string) (*hit, error) {
 // beside adds the amounts that stand beside the price and are not it.
 func (h *hit) beside(o *watch.Observation) {
 	if h.Label.Taxable != nil {
+		if o.Tax = price.TaxExcluded; *h.Label.Taxable {
+			o.Tax = price.TaxIncluded
+		}
 		fact.Note(o, extract.FactTaxIncluded, "priceLabel.taxable", fmt.Sprint(*h.Label.Taxable))
 	}
 	for _, l := range []struct {

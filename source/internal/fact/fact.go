@@ -137,5 +137,5 @@ func words(s string) watch.Availability {
 	if d, err := price.ParseMachine(s); err == nil {
 		return has(d.IsPos())
 	}
-	return term(s)
+	return extract.ReadAvailability(s)
 }
