@@ -23,6 +23,17 @@
 // cache got it (RFC 9111, section 4.2.3), so that an old copy is never taken
 // for what is true now.
 //
+// # What has not changed
+//
+// A site that gave its page an ETag or a date is asked for it again only if it has
+// changed. Its word that it has not (304) is an observation: the known one, as of
+// now, or, if a cache gave the word, as of when the cache got it; the evidence says
+// so. That is honest as far as the site is: all requests carry Cache-Control:
+// no-cache, so that caches on the way ask the origin, and after six hours the whole
+// page is asked for again. It is not enough for a message: a last look
+// ([watch.AsLastLook]) is never conditional. What is kept is bounded
+// (Config.Remember), in memory, and forgotten at a restart.
+//
 // # Limits
 //
 // A look has a time limit that includes reading the answer, an answer has a

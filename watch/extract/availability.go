@@ -31,6 +31,16 @@ func ReadAvailability(s string) watch.Availability {
 	if a, ok := availabilities[bareWord(s)]; ok {
 		return a
 	}
+	// The address may stand in markup that a template put there.
+	if _, after, ok := strings.Cut(strings.ToLower(s), "schema.org/"); ok {
+		end := strings.IndexFunc(after, func(r rune) bool { return (r < 'a' || r > 'z') && r != '/' })
+		if end < 0 {
+			end = len(after)
+		}
+		if a, ok := availabilities[bareWord(after[:end])]; ok {
+			return a
+		}
+	}
 	if strings.Contains(s, "://") {
 		return watch.Unknown // another vocabulary's address: its words are not read apart
 	}

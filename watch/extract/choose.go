@@ -25,6 +25,8 @@ const (
 	FactAmbiguous = "ambiguous"
 	// FactNoPrice is an amount that is no price, and why.
 	FactNoPrice = "no_price"
+	// FactAmount is an amount whose currency nobody knows, so that it is no price.
+	FactAmount = "amount"
 	// FactAmbiguousStock is one of several answers to the question whether it can
 	// be had.
 	FactAmbiguousStock = "ambiguous_availability"
@@ -63,7 +65,7 @@ func (d *Document) graphFinding(g *graph, rule string) finding {
 	p, several, err := g.findProduct(d)
 	switch {
 	case err != nil:
-		f.err = err
+		f.err, f.listing = err, g.listing
 		return f
 	case p == nil:
 		f.Ambiguous = true

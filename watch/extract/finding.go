@@ -32,6 +32,8 @@ type finding struct {
 	rule string
 	// err says why the rule found no product.
 	err error
+	// listing says that it found a list.
+	listing bool
 	// bare are the prices that only lack a currency.
 	bare []quote
 	// pricePointed and stockPointed say that the user points at the element.
@@ -42,6 +44,7 @@ type finding struct {
 	own bool
 
 	cards  int    // visible prices that are other products'
+	inMain bool   // what is said of the stock stands in the product's box
 	button stated // what the visible button says of the stock
 }
 

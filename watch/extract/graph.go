@@ -38,6 +38,7 @@ type graph struct {
 var productTypes = []string{
 	"product", "productgroup", "productmodel", "individualproduct", "someproducts", "dietarysupplement", "drug",
 	"vehicle", "car", "motorcycle", "motorizedbicycle", "busortoaster",
+	"event", "musicevent", "theaterevent", "sportsevent", "festival", "course", "service", "trip", "hotelroom",
 	"book", "audiobook", "game", "videogame", "musicalbum", "softwareapplication", "mobileapplication", "webapplication",
 }
 
@@ -143,6 +144,9 @@ func (g *graph) topObject(v *value, label string, main bool) {
 		g.top(sub, label, false)
 	}
 	if sub := v.get("mainEntity"); sub != nil && !isProduct(t) {
+		g.top(sub, label, true)
+	}
+	if sub := v.get("about"); sub != nil && containsAny(t, []string{"webpage", "itempage"}) {
 		g.top(sub, label, true)
 	}
 }

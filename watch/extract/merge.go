@@ -37,6 +37,7 @@ func (d *Document) Product(ctx context.Context) (watch.Observation, error) {
 	for i := range all {
 		all[i].describeInto(&o)
 	}
+	showBare(&o, all)
 	if o.Title == "" {
 		o.Title = d.name()
 		note(&o, FactTitle, fact{o.Title, "the page's title"})
@@ -46,6 +47,19 @@ func (d *Document) Product(ctx context.Context) (watch.Observation, error) {
 		note(&o, FactImage, fact{s, "meta og:image"})
 	}
 	return o, nil
+}
+
+// showBare notes the amount that is no price for lack of a currency.
+func showBare(o *watch.Observation, all []finding) {
+	if !o.Price.IsZero() || o.Ambiguous {
+		return
+	}
+	for i := range all {
+		if f := &all[i]; len(f.bare) == 1 {
+			note(o, FactAmount, fact{f.bare[0].bare.String(), f.bare[0].amount.where})
+			return
+		}
+	}
 }
 
 // findings are those of the rules, in the order in which they count.
@@ -105,8 +119,10 @@ func (d *Document) refused(all []finding, pointed finding, selErr error) error {
 	if pointed.pricePointed {
 		return nil
 	}
-	if says := d.saysMissing(); says != "" && all[0].err != nil && !own {
-		return &NotProductError{Reason: MissingPage, Found: shorten(says)}
+	if all[0].err != nil && !own {
+		if says := d.saysMissing(); says != "" {
+			return &NotProductError{Reason: MissingPage, Found: shorten(says)}
+		}
 	}
 	for i := range all {
 		f := &all[i]
@@ -123,12 +139,17 @@ func (d *Document) refused(all []finding, pointed finding, selErr error) error {
 		return nil
 	case listing != nil:
 		return listing
+	case v.inMain && v.Availability != "" && v.Availability != watch.Unknown && v.cards < manyCards:
+		return nil // the product's own box says that there is none
 	case noOffer != nil && v.Availability != "" && v.Availability != watch.Unknown:
 		return nil // a product, and what stands there of its stock
 	case noOffer != nil:
 		return noOffer
 	case v.rule == RuleVisible && v.cards >= manyCards:
 		return &NotProductError{Reason: ListingPage, Found: "many prices, none of them the page's own"}
+	}
+	if all[0].listing && d.seen.heading == 0 || all[0].listing && v.Price.IsZero() {
+		return &NotProductError{Reason: ListingPage, Found: "a list, and no product"}
 	}
 	return all[0].err
 }

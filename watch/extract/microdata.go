@@ -120,12 +120,24 @@ func (m *microdata) visit(v *value, n *html.Node) {
 			is = m.property(n)
 		}
 		for w := range strings.FieldsSeq(name) {
-			m.add(v, term(w), is)
+			m.add(v, renamed(term(w)), is)
 		}
 	}
 	if !scope {
 		m.properties(v, n)
 	}
+}
+
+// renamed gives the properties of data-vocabulary.org, which schema.org replaced,
+// their present names.
+func renamed(name string) string {
+	switch name {
+	case "offerDetails":
+		return "offers"
+	case "currency":
+		return "priceCurrency"
+	}
+	return name
 }
 
 func isScope(n *html.Node) bool { return hasAttr(n, "itemscope") || hasAttr(n, "typeof") }

@@ -94,6 +94,10 @@ func (c *collector) product(v *value, from origin) {
 	from.name, from.sku, from.url = nameOf(v, from.where), skuOf(v, from.where), link(v.get("url"))
 	from.ids, from.attrs = idsOf(v), attrsOf(v)
 	c.all(v.get("offers"), from, ".offers", c.offer)
+	if v.get("offers") == nil && v.get("hasVariant") == nil && (v.get("price") != nil || v.get("lowPrice") != nil || v.get("priceSpecification") != nil) {
+		delete(c.seen, v) // what it costs stands in the product itself
+		c.offer(v, from)
+	}
 	from.name, from.sku, from.url, from.ids, from.attrs = fact{}, fact{}, "", nil, nil
 	c.all(v.get("hasVariant"), from, ".hasVariant", c.product)
 }
@@ -141,7 +145,7 @@ func (c *collector) offer(v *value, from origin) {
 		return
 	}
 	o := &offer{
-		where: from.where, of: from.of, avail: facts(v, "availability", from.where), used: isUsed(v),
+		where: from.where, of: from.of, avail: availFacts(v, from.where), used: isUsed(v),
 		name: cmp.Or(nameOf(v, from.where), from.name), sku: cmp.Or(skuOf(v, from.where), from.sku), url: cmp.Or(link(v.get("url")), from.url),
 		seller: cmp.Or(scalar(v.get("seller").get("name")), scalar(v.get("offeredBy").get("name"))),
 		ids:    append(idsOf(v), from.ids...), attrs: append(attrsOf(v), from.attrs...),
@@ -180,6 +184,13 @@ func (c *collector) specification(o *offer, v *value, from origin) {
 	if name := specificationKind(v); name != "" {
 		o.said = append(o.said, said{name, got[0].amount, &got[0], v.get("referenceQuantity")})
 		return
+	}
+	if q := quantityOf(v); q.Unit != "" && q.Unit != "piece" && v.get("referenceQuantity") == nil {
+		// A price in a unit, beside one that is not, is for the unit.
+		for i := range got {
+			got[i].perUnit = true
+		}
+		o.said = append(o.said, said{FactUnitPrice, got[0].amount, &got[0], v})
 	}
 	if kind := specificationType(v); kind == "saleprice" {
 		for i := range got {
@@ -276,7 +287,7 @@ func (o *offer) dedupe() {
 		}
 		o.quotes = slices.DeleteFunc(slices.Clone(o.quotes), func(q quote) bool { return !q.onSale })
 	}
-	o.quotes = distinct(o.quotes)
+	o.quotes = distinct(without(o.quotes, func(q *quote) bool { return q.perUnit }))
 }
 
 // maxQuotes bounds what is taken from one property: one is usual, two make it
@@ -308,6 +319,15 @@ func facts(v *value, key, where string) (out []fact) {
 		if s := link(x); s != "" && len(out) < maxQuotes {
 			out = append(out, fact{s, where + "." + key})
 		}
+	}
+	return out
+}
+
+// availFacts are what an offer says of its stock: in a word, or else as a number.
+func availFacts(v *value, where string) []fact {
+	out := facts(v, "availability", where)
+	if level := scalar(v.get("inventoryLevel").get("value")); len(out) == 0 && level != "" {
+		out = append(out, fact{level, where + ".inventoryLevel"})
 	}
 	return out
 }

@@ -369,38 +369,33 @@ func without(quotes []quote, drop func(*quote) bool) []quote {
 // distinct leaves one of each price. An amount whose currency is not said is the
 // same as one whose currency is.
 func distinct(quotes []quote) []quote {
+	if len(quotes) < 2 {
+		return quotes
+	}
 	var kept []quote
+	seen, amounts := map[string]bool{}, map[string]bool{}
 	for i := range quotes {
 		q := &quotes[i]
-		if q.err == nil || q.bare == nil {
-			if !hasKey(kept, q.key()) {
-				kept = append(kept, *q)
-			}
+		if q.err != nil && q.bare != nil {
+			continue
+		}
+		if k := q.key(); !seen[k] {
+			seen[k] = true
+			kept = append(kept, *q)
+		}
+		if q.err == nil {
+			amounts[q.money.Amount().Trim(0).String()] = true
 		}
 	}
 	for i := range quotes {
 		q := &quotes[i]
-		if q.err != nil && q.bare != nil && !hasSame(kept, q) {
+		if q.err == nil || q.bare == nil {
+			continue
+		}
+		if n := q.bare.Trim(0).String(); !amounts[n] {
+			amounts[n] = true
 			kept = append(kept, *q)
 		}
 	}
 	return kept
-}
-
-func hasKey(quotes []quote, key string) bool {
-	for i := range quotes {
-		if quotes[i].key() == key {
-			return true
-		}
-	}
-	return false
-}
-
-func hasSame(quotes []quote, q *quote) bool {
-	for i := range quotes {
-		if quotes[i].same(q) {
-			return true
-		}
-	}
-	return false
 }

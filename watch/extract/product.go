@@ -113,7 +113,7 @@ func (p *product) matches(d *Document) (score int) {
 
 func (p *product) hasOffer() bool {
 	return len(p.offers) > 0 || slices.ContainsFunc(p.nodes, func(n item) bool {
-		return n.v.get("offers") != nil || n.v.get("hasVariant") != nil
+		return n.v.get("offers") != nil || n.v.get("hasVariant") != nil || n.v.get("price") != nil || n.v.get("lowPrice") != nil
 	})
 }
 

@@ -24,7 +24,7 @@ type quote struct {
 	// high is the upper end where the text is a range.
 	high *price.Money
 	// regular and net are what a page calls a price that may not be the one paid.
-	regular, net, onSale bool
+	regular, net, onSale, perUnit bool
 	// free says that an amount of 0 is a price.
 	free bool
 }

@@ -43,6 +43,7 @@ type scanned struct {
 	blocks  []spot // elements that call themselves a price
 	amounts []spot // short texts with a currency, that do not
 	stock   []spot
+	notices []spot // elements that say nothing but that it is sold out
 	buttons []spot
 	cards   int                 // prices that are other products'
 	heading int                 // the order of the main heading, 0 if there is none
@@ -145,8 +146,27 @@ func (s *scanner) text(n *html.Node, z zone) {
 		return
 	}
 	s.d.addText(n.Data)
+	s.notice(n, z)
 	if z&(inBlock|inBeside|inCard|inLink|inOption) == 0 && len(s.d.seen.amounts) < maxAmounts && looksLikePrice(n.Data) {
 		s.d.seen.amounts = append(s.d.seen.amounts, spot{n.Parent, z, 0, s.order})
+	}
+}
+
+// notice notes an element near the heading whose whole text says that there is
+// none.
+func (s *scanner) notice(n *html.Node, z zone) {
+	const near, long, most = 120, 40, 4
+	if s.d.seen.heading == 0 || s.order > s.d.seen.heading+near || len(n.Data) > long || len(s.d.seen.notices) == most ||
+		z&(inBlock|inBeside|inCard|inLink|inOption|inButton|inStock) != 0 || n.PrevSibling != nil || n.NextSibling != nil {
+		return
+	}
+	switch n.Parent.DataAtom {
+	case atom.P, atom.Div, atom.Span, atom.Strong, atom.B, atom.Em:
+	default:
+		return
+	}
+	if soldOut[strings.Trim(plainWords(n.Data), " .!")] {
+		s.d.seen.notices = append(s.d.seen.notices, spot{n.Parent, z, 0, s.order})
 	}
 }
 
@@ -250,7 +270,7 @@ func (s *scanner) attributes(n *html.Node, z zone) (mark, zone) {
 			}
 		case "aria-label":
 			if len(a.Val) < 40 {
-				m |= s.marks(a.Val) & saysPrice
+				m |= marksOf(a.Val) & saysPrice
 			}
 		}
 	}

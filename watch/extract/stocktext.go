@@ -78,6 +78,21 @@ var stockPhrases = []struct {
 // stockIndex finds the phrases by their first rune. It is built once, of the table.
 var stockIndex = indexStock()
 
+// soldOut are the phrases that say that there is none, to be met alone.
+var soldOut = soldOutPhrases()
+
+func soldOutPhrases() map[string]bool {
+	out := map[string]bool{}
+	for _, t := range stockPhrases {
+		if t.is == watch.OutOfStock {
+			for w := range strings.SplitSeq(t.words, "|") {
+				out[plainWords(w)] = true
+			}
+		}
+	}
+	return out
+}
+
 type stockPhrase struct {
 	words []rune
 	is    watch.Availability

@@ -10,6 +10,7 @@ import (
 type place struct {
 	host, path string
 	query      url.Values
+	fragment   string
 }
 
 // tracking are query parameters that say where a visitor came from.
@@ -25,7 +26,7 @@ func placeOf(u *url.URL) place {
 			query.Del(name)
 		}
 	}
-	return place{strings.TrimPrefix(strings.ToLower(u.Host), "www."), strings.TrimRight(u.Path, "/"), query}
+	return place{strings.TrimPrefix(strings.ToLower(u.Host), "www."), strings.TrimRight(u.Path, "/"), query, u.Fragment}
 }
 
 // pageURLs are the addresses that a page goes by: the one asked for, the one
@@ -56,7 +57,7 @@ func newPageURLs(asked, final, canonical string) pageURLs {
 		p.callsHome = p.add(c)
 		// A canonical address leaves out which variant was asked for.
 		if len(c.query) == 0 && len(p.asked.query) > 0 {
-			p.add(place{c.host, c.path, p.asked.query})
+			p.add(place{c.host, c.path, p.asked.query, p.asked.fragment})
 		}
 	}
 	return p
@@ -110,13 +111,20 @@ func (p *pageURLs) match(ref string) (score int, other bool) {
 			continue
 		}
 		fits := true
+		if stated.fragment != "" && page.fragment != "" && stated.fragment != page.fragment {
+			fits, other = false, true
+		}
 		for name := range stated.query {
 			same := page.query.Get(name) == stated.query.Get(name)
 			fits = fits && page.query.Has(name) && same
 			other = other || page.query.Has(name) && !same
 		}
 		if fits {
-			score = max(score, 1+len(stated.query))
+			exact := 1 + len(stated.query)
+			if stated.fragment != "" && stated.fragment == page.fragment {
+				exact++
+			}
+			score = max(score, exact)
 		}
 	}
 	return score, other && score == 0

@@ -122,7 +122,7 @@ func quantityOf(v *value) watch.Quantity {
 		return watch.Quantity{}
 	}
 	n := decimal.MustNew(1, 0)
-	if s := scalar(v.get("value")); s != "" {
+	if s := scalar(v.get("value")); s != "" && v.get("price") == nil {
 		d, err := price.ParseMachine(s)
 		if err != nil || !d.IsPos() {
 			return watch.Quantity{}

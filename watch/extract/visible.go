@@ -183,14 +183,16 @@ func (d *Document) amountByTheButton(f *finding) {
 			break
 		}
 	}
-	if button == 0 || d.seen.heading == 0 {
+	if d.seen.heading == 0 {
 		return
 	}
 	var all priced
 	done := map[*html.Node]bool{}
 	for _, s := range d.seen.amounts {
 		const near = 30
-		if s.order < d.seen.heading || s.order > button+near || done[s.n] || s.zone&inStock != 0 {
+		labelled := namesPrice(s.n)
+		byButton := button > 0 && s.order <= button+near
+		if s.order <= d.seen.heading || !byButton && !labelled || done[s.n] || s.zone&inStock != 0 {
 			continue
 		}
 		done[s.n] = true
@@ -212,6 +214,20 @@ func (d *Document) amountByTheButton(f *finding) {
 	f.take(d, all)
 }
 
+// priceLabels are what stands before a price, as [plainWords] writes it.
+var priceLabels = []string{"price", "our price", "preis", "prix", "precio", "prezzo", "prijs", "preco", "pris", "cena", "fiyat", "hinta", "ar", "pret", "τιμη", "цена", "ціна", "価格", "販売価格", "价格", "價格", "售价", "售價", "가격", "판매가"}
+
+// namesPrice reports whether a text calls its amount a price: "Price: £6.29".
+func namesPrice(n *html.Node) bool {
+	t := plainWords(visibleText(n, maxPriceText))
+	for _, l := range priceLabels {
+		if rest, ok := strings.CutPrefix(t, l); ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, " :") || strings.HasPrefix(rest, " ")) {
+			return true
+		}
+	}
+	return false
+}
+
 // visibleStock reads what people see of the stock: a notice that calls itself
 // one, or the button.
 func (d *Document) visibleStock(f *finding) {
@@ -226,6 +242,13 @@ func (d *Document) visibleStock(f *finding) {
 		}
 		if is := ReadAvailability(text); is != watch.Unknown {
 			notices = append(notices, stated{fact{text, "the visible " + describe(s.n)}, is, nil})
+			f.inMain = f.inMain || s.zone&(inMain|inItem) != 0
+		}
+	}
+	if len(notices) == 0 {
+		for _, s := range d.seen.notices {
+			notices = append(notices, stated{fact{visibleText(s.n, maxStock), "the visible " + describe(s.n)}, watch.OutOfStock, nil})
+			break
 		}
 	}
 	f.button = d.readButtons()

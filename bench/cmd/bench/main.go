@@ -1,5 +1,6 @@
-// Command bench measures the outbox on SQLite, and Web Push; it writes
-// results/sqlite.json, results/push.json and the tables in docs/benchmarks.md.
+// Command bench measures the outbox on SQLite, Web Push, and how fast pages are
+// read; it writes results/sqlite.json, results/push.json, results/extract.json and
+// the tables in docs/benchmarks.md.
 package main
 
 import (
@@ -58,11 +59,14 @@ var parts = []part{
 	{name: "peers", run: (*sqlitebench.Bench).Peers, asked: true},   // make bench-peers does it whole
 }
 
+// ownParts have a file and a table of their own.
+var ownParts = []string{pushPart, extractPart}
+
 func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
-	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push)")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push), extract (reading pages)")
 	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
 	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
 	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
@@ -77,7 +81,7 @@ func parse(args []string) (options, error) {
 		o.doc = orElse(o.doc, filepath.Join("..", "docs", "benchmarks.md"))
 	}
 	for _, name := range o.parts {
-		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) && name != pushPart {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) && !slices.Contains(ownParts, name) {
 			return o, fmt.Errorf("no part %q", name)
 		}
 	}
@@ -116,7 +120,7 @@ func run(ctx context.Context, args []string) (err error) {
 			_ = f.Close() // a profile that is cut short cannot be read, and says so
 		}()
 	}
-	if !slices.Equal(o.parts, []string{pushPart}) {
+	if len(o.parts) == 0 || slices.ContainsFunc(o.parts, func(p string) bool { return !slices.Contains(ownParts, p) }) {
 		b, err := measure(ctx, o)
 		if err != nil {
 			return err
@@ -125,7 +129,10 @@ func run(ctx context.Context, args []string) (err error) {
 			return err
 		}
 	}
-	return runPush(ctx, o)
+	if err := runPush(ctx, o); err != nil {
+		return err
+	}
+	return runExtract(ctx, o)
 }
 
 // publish writes what a run came to: the file, the table, and a line for people.

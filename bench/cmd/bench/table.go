@@ -12,8 +12,9 @@ import (
 
 // The tables of the page, by name. make bench writes them.
 const (
-	sqliteTable = "sqlite"
-	pushTable   = "push"
+	sqliteTable  = "sqlite"
+	pushTable    = "push"
+	extractTable = "extract"
 )
 
 // marks are the lines between which a table stands.
