@@ -57,6 +57,14 @@ func (s *Server) Tick(ctx context.Context) (TickResult, error) {
 // another process dispatches in the same data directory
 // ([lastlook.ErrDispatcherRunning]).
 func (s *Server) Serve(ctx context.Context) error {
+	err := s.serve(ctx)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // stopped before it had begun
+	}
+	return err
+}
+
+func (s *Server) serve(ctx context.Context) error {
 	if _, err := s.opt.HTTP.check(); err != nil {
 		return err
 	}

@@ -33,7 +33,13 @@ func serve(t *testing.T, st State, err error) *httptest.Server {
 	return srv
 }
 
-func get(t *testing.T, url string, header ...string) (*http.Response, string) {
+// answered is what a request was answered, its body read.
+type answered struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func get(t *testing.T, url string, header ...string) (answered, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	if err != nil {
@@ -52,7 +58,7 @@ func get(t *testing.T, url string, header ...string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(b)
+	return answered{resp.StatusCode, resp.Header}, string(b)
 }
 
 // full is a state in which everything is drawn.
@@ -219,7 +225,7 @@ func TestAssets(t *testing.T) {
 		if again, _ := get(t, srv.URL+path, "If-None-Match", resp.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 			t.Errorf("%s is sent again: HTTP %d", path, again.StatusCode)
 		}
-		for _, line := range strings.Split(body, "\n") {
+		for line := range strings.SplitSeq(body, "\n") {
 			if kind[:4] == "text" && regexp.MustCompile(`https?://`).MatchString(line) {
 				t.Errorf("%s names another site: %s", path, line)
 			}

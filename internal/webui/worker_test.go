@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -91,9 +92,7 @@ const nowPath = "/api/v1/watches/w_abc/now"
 // now is what the server says is true now.
 func now(known, holds bool, price string, more map[string]any) []answer {
 	body := map[string]any{"known": known, "holds": holds, "title": "Lamp", "body": price + ", in stock", "url": "https://shop.example/lamp", "price": map[string]any{"amount": strings.TrimSuffix(price, " EUR"), "currency": "EUR"}, "availability": "in_stock"}
-	for k, v := range more {
-		body[k] = v
-	}
+	maps.Copy(body, more)
 	return []answer{{Method: "GET", Path: nowPath, Status: 200, Body: body}}
 }
 
