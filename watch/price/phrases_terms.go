@@ -24,7 +24,7 @@ var phrasesOfTerms = []phrase{
 		"suositushinta|ovh|cena sugerowana|sugerowana cena|doporučená cena|dop. cena|odporúčaná cena|ajánlott ár|ajánlott fogyasztói ár|prp|pret recomandat|ррц|рекомендованная цена|рекомендуемая цена|рекомендована ціна|" +
 		"tavsiye edilen fiyat|ενδεικτική τιμή|πλτ|προτεινόμενη τιμή|" +
 		"メーカー希望小売価格|希望小売価格|希望価格|参考価格|参考小売価格|建议零售价|建議售價|定价|定價|参考价|指导价|정가|소비자가|권장소비자가|권장가|시중가"},
-	{means: mUsual | before, text: "regular price|regular|reg. price|reg|normal price|normally|normal|usual price|usually|standard price|mrp|m.r.p|maximum retail price|everyday price|" +
+	{means: mUsual | before, text: "u.p|regular price|regular|reg. price|reg|normal price|normally|normal|usual price|usually|standard price|mrp|m.r.p|maximum retail price|everyday price|" +
 		"regulärer preis|normalpreis|normaler preis|regulärer verkaufspreis|prix normal|prix habituel|prix régulier|prix courant|prix rég|prix public|précio habitual|precio habitual|precio normal|precio regular|pvp|p.v.p|" +
 		"prezzo normale|prezzo regolare|preço normal|preço regular|normale prijs|reguliere prijs|normaal|normalpris|vanlig pris|normaalihinta|cena regularna|cena standardowa|běžná cena|bežná cena|normál ár|" +
 		"preț normal|preț întreg|обычная цена|звичайна ціна|редовна цена|normal fiyat|κανονική τιμή|giá thường|harga normal|ราคาปกติ|السعر العادي|एमआरपी|अधिकतम खुदरा मूल्य|" +
@@ -32,7 +32,7 @@ var phrasesOfTerms = []phrase{
 	{means: mUsual | either | rather, text: "定価"},
 	{means: mTotal | before, text: "total|subtotal|sub-total|order total|grand total|in total|total price|gesamt|gesamtpreis|gesamtsumme|zwischensumme|summe|insgesamt|totale|totaal|totaalprijs|totalt|total à payer|sous-total|" +
 		"importe total|prezzo totale|valor total|preço total|yhteensä|razem|suma|celkem|spolu|összesen|итого|разом|toplam|σύνολο|tổng|合計|小計|総額|总价|合计|總計|총액|합계|รวมทั้งสิ้น|الإجمالي|المجموع|סה״כ"},
-	{means: mInstall | before, text: "payments of|installments of|instalments of|payment of|interest-free payments|interest free payments|interest-free payments of|easy payments of|monthly payments of|pay in|finance from|financing from|" +
+	{means: mInstall | before, text: "rate x|raten x|cuotas x|taksit x|payments of|installments of|instalments of|payment of|interest-free payments|interest free payments|interest-free payments of|easy payments of|monthly payments of|pay in|finance from|financing from|" +
 		"raten zu|raten zu je|raten à|raten von|raten je|monatsraten|monatsraten à|monatsraten zu|rate ab|ratenzahlung|ratenzahlung ab|finanzierung|finanzierung ab|monatliche rate|mtl. rate|teilzahlung|ratenkauf|leasing|leasingrate|" +
 		"mensualités de|mensualités|mensualité|paiements de|échéances de|payez en|rate da|rate mensili da|cuotas de|cuotas|pagos de|pagos|mensualidades de|mensualidades|msi de|meses sin intereses de|" +
 		"parcelas de|parcelas|parcelado|em até|prestações de|termijnen van|termijnen|delbetalning|delbetala|avbetaling|delbetal|afdrag|rater à|raty|rat po|na raty|splátky|splátek|splátka|splátok|na splátky|" +
@@ -53,7 +53,7 @@ var phrasesOfTerms = []phrase{
 	{means: mMember | either | rather, text: "member price|members price|members|member|member's|members'|membership|for members|members only|member-only|member pricing|prime member price|prime members|prime price|with prime|for prime|prime-mitglieder|" +
 		"clubcard price|clubcard|club card|with clubcard|club price|club members|nectar price|with nectar|nectar|loyalty price|loyalty card|card price|app price|app-only|insider price|rewards price|rewards members|subscribe save|subscribe and save|" +
 		"subscription price|with subscription|student price|students|mitglieder|mitglied|mitgliederpreis|für mitglieder|clubpreis|club-preis|kundenkarte|mit kundenkarte|app-preis|sparabo|spar-abo|im sparabo|im abo|abo-preis|" +
-		"membre|membres|prix membre|prix membres|adhérent|adhérents|prix adhérent|prix club|carte de fidélité|avec la carte|prix abonné|abonnés|socio|socios|precio socio|precio socios|precio club|precio miembro|miembros|con tarjeta club|" +
+		"membre|membres|prix membre|prix membres|adhérent|adhérents|prix adhérent|prix club|carte de fidélité|avec la carte|prix abonné|abonnés|socio|socios|precio socio|precio socios|precio club|precio miembro|miembros|con tarjeta club|precio con tarjeta|precio tarjeta|" +
 		"soci|prezzo soci|per i soci|carta fedeltà|con carta|prezzo club|sócio|sócios|preço sócio|preço clube|assinante|assinantes|membro|membros|ledenprijs|leden|voor leden|clubprijs|met klantenkaart|" +
 		"medlem|medlemmar|medlemspris|klubbpris|klubbpris|för medlemmar|medlemmer|klubpris|for medlemmer|jäsen|jäsenhinta|jäsenille|plussa-kortilla|s-etukortilla|klubowa|cena klubowa|dla klubowiczów|dla członków|" +
 		"členská cena|pro členy|klubová cena|klubár|törzsvásárlói ár|tagoknak|preț membri|по карте|с картой|цена по карте|для участников|клубная цена|за карткою|üyelere özel|üye fiyatı|μέλη|τιμή μέλους|" +
@@ -62,7 +62,7 @@ var phrasesOfTerms = []phrase{
 	{means: mPoints | either, text: "points|point|pts|pt|punkte|punkten|bonuspunkte|treuepunkte|paybackpunkte|°p|points de fidélité|points fidélité|puntos|punti|pontos|punten|poäng|poeng|bonuspoeng|bonuspoäng|pistettä|bonusta|punktów|punkty|pkt|bodů|body|bodov|pont|hűségpont|" +
 		"puncte|балл|баллов|балла|баллы|бонусов|бонуса|бонусы|бонусных|балів|бонусів|puan|πόντοι|πόντους|điểm|điểm thưởng|poin|คะแนน|نقطة|نقاط|נקודות|coins|ポイント|ポイント還元|pt還元|還元|獲得|円相当|相当|円分|分のポイント|倍|积分|點數|紅利|积点|京豆|포인트|적립|마일리지"},
 	{means: mTaxWord, text: "mwst|mwst.|ust|mehrwertsteuer|umsatzsteuer|steuer|steuern|vat|v.a.t|gst|hst|pst|qst|sst|tax|taxes|sales tax|tva|t.v.a|taxe|taxe|impôt|iva|i.v.a|igic|impuestos|imp|tasse|imposte|imposto|impostos|icms|btw|b.t.w|moms|mva|alv|a.l.v|" +
-		"dph|áfa|afa|tva|pdv|ддс|ндс|пдв|kdv|k.d.v|φπα|φ.π.α|ppn|pajak|thuế|vat.|ภาษี|ضريبة|الضريبة|الضرائب|מע\"מ|מעמ|מע״מ|टैक्स|कर|消費税|税|税金|부가세|부가가치세|세금"},
+		"dph|ddv|pvm|pvn|áfa|afa|tva|pdv|ддс|ндс|пдв|kdv|k.d.v|φπα|φ.π.α|ppn|pajak|thuế|vat.|ภาษี|ضريبة|الضريبة|الضرائب|מע\"מ|מעמ|מע״מ|टैक्स|कर|消費税|税|税金|부가세|부가가치세|세금"},
 	{means: mIn, text: "incl|incl.|inkl|inc|including|inclusive|inclusive of|included|include|includes|inbegriffen|enthalten|enthält|inklusive|einschl|einschließlich|davon|darin|inclus|incluse|incluses|compris|comprise|comprises|y compris|tout compris|dont|" +
 		"incluido|incluida|incluidos|incluidas|incluye|inclusa|incluso|inclusi|compreso|compresa|comprese|incluído|incluída|incluídos|inclusief|inbegrepen|inkluderat|inkluderet|inkludert|ink|med|medräknat|vč|včetně|vrátane|s|se|so|z|w tym|zawiera|cu|con|com|avec|" +
 		"sis|sisältää|sisältyy|с|со|включая|включено|включен|включительно|з|із|включно|dahil|με|συμπεριλαμβανομένου|περιλαμβάνεται|συμπ|đã bao gồm|bao gồm|termasuk|sudah termasuk|รวม|รวมแล้ว|شامل|شاملة|يشمل|כולל|सहित|" +
