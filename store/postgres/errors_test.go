@@ -47,7 +47,7 @@ func TestTimeout(t *testing.T) {
 func TestLeavesNoSettings(t *testing.T) {
 	k := newKit(t)
 	k.fill(1000)
-	settings := []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit", "statement_timeout", "lock_timeout",
+	settings := []string{"enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_bitmapscan", "jit", "statement_timeout", "lock_timeout",
 		"idle_in_transaction_session_timeout", "synchronous_commit"}
 	want := k.column("SELECT boot_val FROM pg_settings WHERE name = ANY($1) ORDER BY name", settings)
 	for range 8 { // whichever connection

@@ -163,7 +163,7 @@ func TestIntendedIndexes(t *testing.T) {
 	k.fill(3000)
 	_, text := k.s.Statements()
 	for name, want := range map[string][]string{
-		"claim_rows":       {"Index Scan using lastlook_live_due on lastlook_live", "Index Cond: ((lane_id = v.lane_id) AND (due >= v.start) AND (due <= "},
+		"claim_rows":       {"Index Scan using lastlook_live_due on lastlook_live", "Index Cond: ((lane_id = v.lane_id) AND (ROW(due, id) >= ROW(v.start_due, v.start_id)) AND (due <= "},
 		"claim_read":       {"lastlook_notifications_pkey", "lastlook_keys_pkey", "Index Cond: (id = v.key_id)"},
 		"enqueue_standing": {"lastlook_keys_parts", "lastlook_live_key", "Index Cond: ((topic = v.topic) AND (subject = v.subject) AND (recipient = v.recipient) AND (channel = v.channel))"},
 		"apply_sending":    {"Tid Scan on lastlook_live", "lastlook_live_pkey"},

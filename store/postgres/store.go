@@ -67,6 +67,7 @@ func (c Config) withDefaults() (Config, error) {
 type Store struct {
 	*Enqueuer
 	pool *pgxpool.Pool
+	rush rush
 	// own says that Close closes the pool.
 	own     bool
 	closing sync.Once

@@ -22,16 +22,16 @@ ORDER BY a.topic, a.channel, a.lane, a.priority DESC;
 -- else is just claiming or writing are passed over. Nothing that an index holds is
 -- written. The inner statement locks rows in the state that it returns them in;
 -- = ANY(ARRAY(…)) runs it once, whatever the planner believes. $1 now, $2 token;
--- then arrays, by lane: number, n, cap, lease, and where to start from (due).
+-- then arrays, by lane: number, n, cap, lease, and where to start from (due, id).
 UPDATE {s}lastlook_live AS l SET
     state = 1, token = $2::uuid, attempt = l.attempt + 1,
     lease = ($6::bigint[])[array_position($3::bigint[], l.lane_id)]
 WHERE l.id = ANY(ARRAY(
     SELECT c.id
-    FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $7::bigint[]) AS v(lane_id, n, cap, start)
+    FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $7::bigint[], $8::bigint[]) AS v(lane_id, n, cap, start_due, start_id)
     CROSS JOIN LATERAL (
         SELECT l.id FROM {s}lastlook_live l
-        WHERE l.lane_id = v.lane_id AND l.due >= v.start AND l.due <= $1::bigint
+        WHERE l.lane_id = v.lane_id AND (l.due, l.id) >= (v.start_due, v.start_id) AND l.due <= $1::bigint
             AND l.state <> 2 AND (l.lease IS NULL OR l.lease <= $1::bigint) AND l.attempt < v.cap
         ORDER BY l.due, l.id LIMIT v.n
         FOR UPDATE SKIP LOCKED) c))

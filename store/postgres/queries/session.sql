@@ -19,7 +19,7 @@ SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout
     set_config('synchronous_commit', CASE WHEN $3::text = 'on' THEN 'off'
         WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
     set_config('enable_seqscan', $4::text, true), set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true), set_config('enable_nestloop', 'on', true),
+    set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_nestloop', 'on', true),
     set_config('enable_indexscan', 'on', true), set_config('enable_indexonlyscan', 'on', true),
     set_config('enable_tidscan', 'on', true), set_config('jit', 'off', true);
 
