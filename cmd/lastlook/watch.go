@@ -31,6 +31,8 @@ type watchAddCmd struct {
 	Recipient   string        `default:"me" placeholder:"WHO" help:"Who is told (default ${default})."`
 	IgnoreStock bool          `help:"Tell by the price alone, whether or not it is in stock."`
 	Zone        string        `placeholder:"ZONE" help:"The IANA time zone in which \"once a day\" is counted, such as Europe/Berlin; the default is UTC."`
+	Source      string        `default:"page" placeholder:"NAME" help:"What reads it: page, json, shopify or feed (default ${default})."`
+	Read        readFlags     `embed:""`
 	Check       bool          `default:"true" negatable:"" help:"Look at the page at once; --no-check leaves that to serve."`
 }
 
@@ -62,7 +64,7 @@ func (c *watchAddCmd) Run(ctx context.Context, a *app) error {
 	return a.with(ctx, func(s *server.Server) error {
 		added, err := s.AddWatch(ctx, server.NewWatch{
 			URL: c.URL, Name: c.Name, Recipient: c.Recipient, Zone: c.Zone, Below: c.Below, BackInStock: c.BackInStock,
-			IgnoreStock: c.IgnoreStock, Every: c.Every, Channels: c.To, NoLook: !c.Check,
+			IgnoreStock: c.IgnoreStock, Every: c.Every, Channels: c.To, NoLook: !c.Check, Source: c.Source, Options: c.Read.options(),
 		})
 		if err != nil {
 			return err

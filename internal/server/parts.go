@@ -19,7 +19,10 @@ import (
 	"github.com/lastlook/lastlook/device/devicesqlite"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/door"
+	"github.com/lastlook/lastlook/source/feed"
+	"github.com/lastlook/lastlook/source/jsonapi"
 	"github.com/lastlook/lastlook/source/page"
+	"github.com/lastlook/lastlook/source/shopify"
 	"github.com/lastlook/lastlook/store/sqlite"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/watchsqlite"
@@ -96,11 +99,24 @@ func newSources(opt Options) (map[string]watch.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("source %q: %w", pageSource, err)
 	}
-	return map[string]watch.Source{pageSource: src}, nil
+	out := map[string]watch.Source{pageSource: src}
+	if out[jsonapi.SourceName], err = jsonapi.New(jsonapi.Config{Client: public, Private: private, Clock: opt.Clock}); err != nil {
+		return nil, fmt.Errorf("source %q: %w", jsonapi.SourceName, err)
+	}
+	if out[shopify.SourceName], err = shopify.New(shopify.Config{Client: public, Private: private, Clock: opt.Clock}); err != nil {
+		return nil, fmt.Errorf("source %q: %w", shopify.SourceName, err)
+	}
+	if out[feed.SourceName], err = feed.New(feed.Config{Client: public, Private: private, Clock: opt.Clock}); err != nil {
+		return nil, fmt.Errorf("source %q: %w", feed.SourceName, err)
+	}
+	return out, nil
 }
 
 // outcomeOf returns what a look came to, from its error.
 func outcomeOf(err error) Outcome {
+	if e, ok := errors.AsType[*jsonapi.Error](err); ok { // of every source but that of pages
+		return Outcome(e.Outcome)
+	}
 	switch page.OutcomeOf(err) {
 	case page.OK:
 		return OutcomeOK

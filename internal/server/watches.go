@@ -16,6 +16,9 @@ import (
 // NewWatch is a watch as an operator asks for it.
 type NewWatch struct {
 	URL, Name, Recipient, Zone string
+	// Source names what reads the listing; "" means web pages. Options say how.
+	Source  string
+	Options watch.Options
 	// Below is a target such as "500 EUR"; "" for none.
 	Below                    string
 	BackInStock, IgnoreStock bool
@@ -122,7 +125,10 @@ func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
 	if err != nil {
 		return watch.Listing{}, watch.Watch{}, err
 	}
-	l := watch.Listing{Source: pageSource, URL: address, Private: !n.Foreign, Interval: n.Every}
+	l := watch.Listing{URL: address, Options: n.Options, Private: !n.Foreign, Interval: n.Every}
+	if err := readBy(&l, n.Source); err != nil {
+		return l, watch.Watch{}, err
+	}
 	if l.Interval == 0 {
 		l.Interval = watch.DefaultInterval
 	}
