@@ -57,9 +57,11 @@ func TestOnlyDoor(t *testing.T) {
 	}
 }
 
-// skip leaves out this package, other modules, and what is not Go code of ours.
+// skip leaves out this package, other modules, what is not Go code of ours, and
+// suites (sourcetest, webpushtest): a rule of internal/layout keeps those out of
+// programs.
 func skip(path, base string) error {
-	if base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") ||
+	if base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || strings.HasSuffix(base, "test") ||
 		filepath.ToSlash(path) == "../../internal/door" {
 		return fs.SkipDir
 	}
@@ -102,9 +104,6 @@ var exceptions = []struct{ under, what, why string }{
 	{"source/browser", "github.com/chromedp/chromedp", "drives a browser of ours over a pipe or loopback; the browser itself is sent through a proxy that asks the door"},
 	{"channel/desktop", "github.com/godbus/dbus/v5", "the desktop's own bus: a socket of this machine's that the session names"},
 	{"internal/pgtest", "net.Dialer", "a rig that only tests import waits for the pooler that it has started on loopback"},
-	{"internal/browsertest", "net.Dialer", "a rig that only tests import speaks with a browser on loopback, to which its profile says where"},
-	{"internal/browsertest", "websocket.Dial", "the same"},
-	{"internal/browsertest", "github.com/godbus/dbus/v5", "the same: a bus of its own"},
 	{"channel/email", "mail.NewClient", "takes door.Dialer as its DialContextFunc, which its tests check"},
 }
 

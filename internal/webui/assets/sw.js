@@ -68,7 +68,6 @@ function decide(p, now, shown) {
 function isNews(data, shown) {
   if (!data.holds) return false; // it takes something back: no reason to ring
   if (!shown) return true;
-  if (shown.id === data.id && data.id) return false; // the same once more
   return !shown.holds || shown.availability !== data.availability || shown.reasons.join() !== data.reasons.join();
 }
 
