@@ -60,6 +60,8 @@ type Told struct {
 // Telling is what was told through one channel, as the triggers ask it. The zero
 // value says that nothing was.
 type Telling struct {
+	// Channel is which; without it, other watches of the group do not count.
+	Channel  string
 	Triggers map[string]Told
 	// Price, Availability and Value are the last of each that was told, by any
 	// trigger, At when.
@@ -101,6 +103,8 @@ type Finding struct {
 	Ref    price.Money `json:"ref,omitzero"`
 	// Covered is how many days the lowest price is known of.
 	Covered int `json:"covered,omitzero"`
+	// Group says how it compares with the other shops of the watch's group.
+	Group *Cheapest `json:"group,omitzero"`
 
 	memory Memory
 	// relative: compared with what was told, so that there are no episodes.
@@ -111,6 +115,8 @@ type Finding struct {
 	again bool
 	// same: told before of the very value.
 	same bool
+	// beaten: it holds, but another shop of the group is or was told of.
+	beaten bool
 	// was and is: what AnyChange compared.
 	was, is known
 }
@@ -145,6 +151,8 @@ type Before struct {
 	// Told is what was told through the channel that is asked for; the states
 	// after the look do not depend on it.
 	Told Telling
+	// Group are the other watches of the watch's group.
+	Group []Sibling
 }
 
 // Evaluate asks every trigger of the watch about the observation, given what was
@@ -202,6 +210,7 @@ func (q *question) answer() (Finding, State) {
 	s := q.s.advance(&f, q.o.At)
 	if f.Answer == Holds {
 		f.News, f.Why = q.news(&f, s)
+		q.amongGroup(&f)
 	}
 	return f, s
 }

@@ -73,10 +73,18 @@ func (p *player) judge(want *expectation) (wrong []string) {
 func (p *player) judgeLast(want *expectation) (wrong []string) {
 	differs := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if want.Flag != "" {
-		e, err := p.engine.store.Get(p.Context(), p.entry.Watch.ID)
-		if err != nil || !slices.Contains(e.Listing.Standing.Flags(), want.Flag) {
-			differs("flags %v, want %s (%v)", e.Listing.Standing.Flags(), want.Flag, err)
+		if !slices.Contains(p.flags, want.Flag) {
+			differs("flags shown %v, want %s", p.flags, want.Flag)
 		}
+	}
+	if want.Effective != "" && len(p.sent) == 0 { // shown, though nothing is told of it
+		e := p.engine.entry(p.entry.Watch.ID)
+		for _, f := range e.Evaluate(e.Last, watch.Telling{}, time.Now()).Findings {
+			if f.Trigger.Kind == watch.EffectiveBelow && !says(&f.Figure, want.Effective) {
+				differs("effective price %s, want %s", f.Figure, want.Effective)
+			}
+		}
+		want.Effective = ""
 	}
 	if want.Reasons == nil && want.SentLast == nil && want.Effective == "" && want.Body == "" {
 		return wrong

@@ -30,6 +30,7 @@ type player struct {
 	seen   *sight // by the look before
 	sent   []sentMessage
 	blind  int                 // how often it was told that it cannot be read
+	flags  []watch.Flag        // that were shown, after any event
 	raised map[lastlook.ID]int // by row: the event that raised it
 }
 
@@ -242,7 +243,9 @@ func (p *player) dispatch(d *dispatch) {
 
 // deliver is the channel.
 func (p *player) deliver(_ context.Context, d lastlook.Delivery) (lastlook.Receipt, error) {
-	p.calls++
+	if d.Key.Topic == watch.TopicName {
+		p.calls++
+	}
 	refused := fmt.Errorf("HTTP %d", p.status)
 	switch {
 	case p.status == 0 || p.status/100 == 2:
@@ -270,12 +273,16 @@ func (p *player) deliver(_ context.Context, d lastlook.Delivery) (lastlook.Recei
 	return lastlook.Receipt{Answer: "201"}, nil
 }
 
-// noteRaised notes which rows the event just played has raised.
+// noteRaised notes which rows the event just played has raised, and what is shown
+// of the listing after it.
 func (p *player) noteRaised() {
 	p.Helper()
 	for _, r := range p.rows() {
 		if _, ok := p.raised[r.ID]; !ok {
 			p.raised[r.ID] = p.at
 		}
+	}
+	if e, err := p.engine.store.Get(p.Context(), p.entry.Watch.ID); err == nil {
+		p.flags = append(p.flags, e.Listing.Standing.Flags()...)
 	}
 }

@@ -255,7 +255,7 @@ func (s *Service) nextAfterFailure(l Listing, err error, now time.Time) time.Tim
 
 // Evaluate asks the triggers of the watch about an observation; see [Evaluate].
 func (e *Entry) Evaluate(o *Observation, told Telling, now time.Time) Evaluation {
-	return Evaluate(&e.Watch, o, Before{States: e.States, Standing: e.Listing.Standing, History: e.History, Told: told}, now)
+	return Evaluate(&e.Watch, o, Before{States: e.States, Standing: e.Listing.Standing, History: e.History, Told: told, Group: e.Group}, now)
 }
 
 // Detect decides what an observation means for one watch: to which states it
@@ -276,6 +276,7 @@ func Detect(e Entry, keys []lastlook.KeyRow, o Observation, now time.Time) (Dete
 			// watch.
 			told = Telling{}
 		}
+		told.Channel = channel
 		ev := e.Evaluate(&o, told, now)
 		v := Value{Observation: o}
 		news := false

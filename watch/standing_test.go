@@ -198,6 +198,8 @@ func TestTriggersAreValidated(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	low := money(t, "80 EUR")
+	day := watch.DayOf(start)
+	long := watch.History{Lows: []watch.Low{{Day: day - 7, Price: money(t, "85 EUR"), Buyable: true}, {Day: day - 3, Price: low}}}
 	for name, c := range map[string]struct {
 		t     watch.Trigger
 		o     *watch.Observation
@@ -211,7 +213,7 @@ func TestWarnings(t *testing.T) {
 		"no quantity":     {watch.Trigger{Kind: watch.UnitBelow, Target: low, Per: "kg"}, seen(t, start, "100 EUR", watch.InStock), 1},
 		"any change":      {watch.Trigger{Kind: watch.AnyChange}, seen(t, start, "", watch.Unknown), 0},
 	} {
-		if got := watch.Warnings(watchFor(c.t), c.o, low); len(got) != c.count {
+		if got := watch.Warnings(watchFor(c.t), c.o, long); len(got) != c.count {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -104,6 +104,9 @@ type Entry struct {
 	// that Record deals with have it; elsewhere, an observation that decided
 	// already is asked about, which needs none.
 	History History `json:"-"`
+	// Group are the other watches of the watch's recipient and group, if it has
+	// one. The entries of Record and Current have them.
+	Group []Sibling `json:"-"`
 	// Err says why the stored watch cannot be read, for example because it
 	// names a currency that this version does not know; its channels and
 	// triggers are then missing, and nothing is detected for it.

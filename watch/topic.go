@@ -98,6 +98,8 @@ func (s *Service) look(ctx context.Context, ids []string) []lastlook.Looked[Valu
 		byListing[e.Listing.ID] = append(byListing[e.Listing.ID], i)
 		out[i].Err = errNoAnswer
 	}
+	siblings := groupListings(entries, func(id string) bool { return byListing[id] != nil })
+	listings = append(listings, siblings...)
 	results := s.lookAll(ctx, listings)
 	timer := time.NewTimer(lookWithin + time.Second)
 	defer timer.Stop()
@@ -108,7 +110,26 @@ func (s *Service) look(ctx context.Context, ids []string) []lastlook.Looked[Valu
 				out[i] = r.of(ids[i])
 			}
 		case <-timer.C:
-			return out // a source does not honour its context
+			return s.withGroups(ctx, ids, entries, out) // a source does not honour its context
+		}
+	}
+	return s.withGroups(ctx, ids, entries, out)
+}
+
+// withGroups gives the watches of groups their siblings as they stand after all
+// of them were looked at.
+func (s *Service) withGroups(ctx context.Context, ids []string, before []Entry, out []lastlook.Looked[Value]) []lastlook.Looked[Value] {
+	if !slices.ContainsFunc(before, func(e Entry) bool { return len(e.Group) > 0 }) {
+		return out
+	}
+	now, err := s.cfg.Store.Current(ctx, ids)
+	for i := range out {
+		switch {
+		case out[i].Value.entry == nil || len(before[i].Group) == 0:
+		case err != nil:
+			out[i] = lastlook.Looked[Value]{Err: fmt.Errorf("read the watches of the group: %w", err)}
+		default:
+			out[i].Value.entry.Group = now[i].Group
 		}
 	}
 	return out
@@ -237,7 +258,9 @@ func (s *Service) lookAndRecord(ctx, looking context.Context, l Listing) (Observ
 // evaluateCase asks the question of the value just looked at.
 func evaluateCase(c lastlook.Case[Value]) (e *Entry, ev Evaluation) {
 	e = c.Value.entry
-	return e, e.Evaluate(&c.Value.Observation, tellingOf(c.Baseline), c.Now)
+	told := tellingOf(c.Baseline)
+	told.Channel = c.Key.Channel
+	return e, e.Evaluate(&c.Value.Observation, told, c.Now)
 }
 
 // tellingOf returns what a baseline says was told.
@@ -329,6 +352,8 @@ func whyNot(wereNews []string, findings []Finding) lastlook.Verdict {
 		switch {
 		case f.Answer == CannotTell:
 			unknown = true
+		case f.beaten:
+			others = true
 		case f.OutOfStock:
 			outOfStock = true
 		case f.Answer == Holds:

@@ -7,10 +7,11 @@ import (
 )
 
 // Warnings says what keeps the triggers of a watch from ever holding, as far as
-// a look and the lowest price ever seen (none if nobody knows one) show it. It is
-// accepted all the same: pages change.
-func Warnings(w *Watch, o *Observation, lowest price.Money) []string {
+// a look and the lowest prices before it show it. The watch is accepted all the
+// same: pages change.
+func Warnings(w *Watch, o *Observation, h History) []string {
 	var out []string
+	lowest := h.LowestOf(o.Price.Currency())
 	for i := range w.Triggers {
 		out = append(out, w.Triggers[i].warnings(w, o, lowest)...)
 	}

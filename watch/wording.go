@@ -71,7 +71,11 @@ func clause(w *Watch, f *Finding, told Telling) string {
 	t := &f.Trigger
 	switch t.Kind {
 	case Below:
-		return "below your target of " + t.Target.String()
+		text := "below your target of " + t.Target.String()
+		if f.Group != nil && f.Group.Shops > 1 {
+			text += ", " + f.Group.String()
+		}
+		return text
 	case UnitBelow:
 		return fmt.Sprintf("%s per %s, below your target of %s per %s", rounded(f.Figure), t.Per, t.Target, t.Per)
 	case EffectiveBelow:
@@ -141,6 +145,7 @@ type facts struct {
 	UnitPrice    *UnitPrice      `json:"unit_price,omitzero"`
 	CoveredDays  int             `json:"covered_days,omitzero"`
 	Value        json.RawMessage `json:"value,omitzero"`
+	Group        *Cheapest       `json:"group,omitzero"`
 }
 
 // newFacts gathers what a message tells. Previous is what the price is compared
@@ -158,7 +163,9 @@ func newFacts(e *Entry, ev *Evaluation, baseline *Value) facts {
 			d.Previous = f.Ref
 		case LowestInDays:
 			d.CoveredDays = f.Covered
-		case Below, BackInStock, AnyChange, ValueIs:
+		case Below:
+			d.Group = f.Group
+		case BackInStock, AnyChange, ValueIs:
 		}
 	}
 	if p, why := effectivePrice(&ev.Seen, e.Watch.Points); d.Effective.IsZero() && len(e.Watch.Points)+len(ev.Seen.Points) > 0 && why == "" {

@@ -25,9 +25,9 @@ func TestCandidates(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"|", "serve tick check watch channel device outbox demo version completion"},
 		{"wa|", "watch"},
-		{"watch |", "add list show pause resume remove"},
+		{"watch |", "add list show pause resume accept remove"},
 		{"--json watch re|", "resume remove"},
-		{"--data x watch |", "add list show pause resume remove"},
+		{"--data x watch |", "add list show pause resume accept remove"},
 		{"--log-level |", "debug info warn error"},
 		{"--log-level=w|", "--log-level=warn"},
 		{"watch add http://x --b|", "--back-in-stock --below"},

@@ -18,13 +18,13 @@ type watchCmd struct {
 	Show   watchShowCmd   `cmd:"" help:"Show one watch: where its triggers stand, what was seen, what was told."`
 	Pause  watchPauseCmd  `cmd:"" help:"Stop looking and telling, for now."`
 	Resume watchResumeCmd `cmd:"" help:"End a pause."`
+	Accept watchAcceptCmd `cmd:"" help:"Take a page that has become another product, or states another currency, for what is watched."`
 	Remove watchRemoveCmd `cmd:"" help:"Remove watches, with what was seen of their pages."`
 }
 
 type watchAddCmd struct {
 	URL         string        `arg:"" help:"The page's address."`
-	Below       string        `placeholder:"PRICE" help:"Tell me when the price is below this amount and currency, such as \"500 EUR\"."`
-	BackInStock bool          `help:"Tell me when it can be had again."`
+	When        whenFlags     `embed:""`
 	Name        string        `placeholder:"TEXT" help:"What to call it; the default is the page's title."`
 	Every       time.Duration `default:"15m" placeholder:"DURATION" help:"How often to look, 10s to 31 days (default ${default})."`
 	To          []string      `default:"log" placeholder:"CHANNEL" help:"The channels to tell through, separated by commas or given several times (default ${default})."`
@@ -55,16 +55,17 @@ type addedView struct {
 
 // Run adds a watch.
 func (c *watchAddCmd) Run(ctx context.Context, a *app) error {
-	if c.Below == "" && !c.BackInStock {
-		return usagef("say when to tell you: --below \"500 EUR\", --back-in-stock, or both")
+	if c.When.asksNothing() {
+		return usagef("say when to tell you: --below \"500 EUR\", --back-in-stock, or another of the triggers that lastlook watch add --help lists")
 	}
 	if c.Every == 0 {
 		return server.CheckInterval(c.Every) // the server takes 0 for its default
 	}
 	return a.with(ctx, func(s *server.Server) error {
 		added, err := s.AddWatch(ctx, server.NewWatch{
-			URL: c.URL, Name: c.Name, Recipient: c.Recipient, Zone: c.Zone, Below: c.Below, BackInStock: c.BackInStock,
+			URL: c.URL, Name: c.Name, Recipient: c.Recipient, Zone: c.Zone, Below: c.When.Below, BackInStock: c.When.BackInStock,
 			IgnoreStock: c.IgnoreStock, Every: c.Every, Channels: c.To, NoLook: !c.Check, Source: c.Source, Options: c.Read.options(),
+			More: c.When.wishes(),
 		})
 		if err != nil {
 			return err
@@ -160,6 +161,8 @@ func (a *app) standing(e *server.Entry) string {
 		return "paused"
 	case e.Listing.Failures > 0:
 		return fmt.Sprintf("cannot read it: %s", short(e.Listing.LastError, 60))
+	case len(e.Listing.Standing.Flags()) > 0:
+		return server.DescribeFlags(e)
 	case e.Watch.SnoozedUntil.After(a.now()):
 		return "snoozed until " + stamp(e.Watch.SnoozedUntil)
 	case !e.Listing.NextLook.After(a.now()):
@@ -292,7 +295,7 @@ type watchPauseCmd struct {
 // changedView is the JSON of a changed watch.
 type changedView struct {
 	ID string `json:"id"`
-	// Did is "paused", "resumed" or "removed".
+	// Did is "paused", "resumed", "accepted" or "removed".
 	Did string `json:"did"`
 	// Withheld counts the waiting notifications that were dropped.
 	Withheld int `json:"withheld"`
@@ -351,6 +354,17 @@ func (c *watchResumeCmd) Run(ctx context.Context, a *app) error {
 	return a.each(ctx, c.IDs, "resumed", func(s *server.Server, id string) (int, error) {
 		_, err := s.ResumeWatch(ctx, id)
 		return 0, err
+	})
+}
+
+type watchAcceptCmd struct {
+	IDs []string `arg:"" name:"id" help:"The watches' ids, or their beginnings."`
+}
+
+// Run accepts what pages have become.
+func (c *watchAcceptCmd) Run(ctx context.Context, a *app) error {
+	return a.each(ctx, c.IDs, "accepted", func(s *server.Server, id string) (int, error) {
+		return 0, s.AcceptWatch(ctx, id)
 	})
 }
 

@@ -83,3 +83,17 @@ func DescribeAvailability(o Observation) string {
 	}
 	return "stock unknown"
 }
+
+// DescribeFlags says what is not what it was, for people, and what to do.
+func DescribeFlags(e *Entry) string {
+	var out []string
+	for _, f := range e.Listing.Standing.Flags() {
+		switch f {
+		case watch.FlagIdentity:
+			out = append(out, "the page describes another product than before")
+		case watch.FlagCurrency:
+			out = append(out, "the price is in another currency than before")
+		}
+	}
+	return strings.Join(out, "; ") + ": lastlook watch accept " + e.Watch.ID + " if that is right"
+}

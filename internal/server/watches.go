@@ -10,27 +10,7 @@ import (
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/watch"
-	"github.com/lastlook/lastlook/watch/price"
 )
-
-// NewWatch is a watch as an operator asks for it.
-type NewWatch struct {
-	URL, Name, Recipient, Zone string
-	// Source names what reads the listing; "" means web pages. Options say how.
-	Source  string
-	Options watch.Options
-	// Below is a target such as "500 EUR"; "" for none.
-	Below                    string
-	BackInStock, IgnoreStock bool
-	// Every is how often to look; 0 means [watch.DefaultInterval].
-	Every    time.Duration
-	Channels []string
-	// NoLook leaves out the first look.
-	NoLook bool
-	// Foreign says that it was not the operator who typed the URL: it never
-	// leads into a private network.
-	Foreign bool
-}
 
 // Added is what became of a [NewWatch].
 type Added struct {
@@ -107,7 +87,7 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 			added.Entry.Last = &o
 		}
 	}
-	added.Warnings = watch.Warnings(&added.Entry.Watch, &o, lows.LowestOf(o.Price.Currency()))
+	added.Warnings = watch.Warnings(&added.Entry.Watch, &o, lows)
 	for _, f := range added.Entry.Evaluate(&o, watch.Telling{}, now).Findings {
 		if f.News {
 			added.Holding = append(added.Holding, f.Trigger.String())
@@ -117,36 +97,6 @@ func (s *Server) recordFirst(ctx context.Context, now time.Time, added *Added, o
 		d.Wake()
 	}
 	return nil
-}
-
-// build makes a listing and a watch, and says what is wrong with the request.
-func (n NewWatch) build() (watch.Listing, watch.Watch, error) {
-	address, err := parseURL(n.URL)
-	if err != nil {
-		return watch.Listing{}, watch.Watch{}, err
-	}
-	l := watch.Listing{URL: address, Options: n.Options, Private: !n.Foreign, Interval: n.Every}
-	if err := readBy(&l, n.Source); err != nil {
-		return l, watch.Watch{}, err
-	}
-	if l.Interval == 0 {
-		l.Interval = watch.DefaultInterval
-	}
-	if err := CheckInterval(l.Interval); err != nil {
-		return l, watch.Watch{}, err
-	}
-	w := watch.Watch{Name: n.Name, Recipient: n.Recipient, Channels: n.Channels, IgnoreStock: n.IgnoreStock, Zone: n.Zone}
-	if n.Below != "" {
-		target, err := price.Parse(n.Below)
-		if err != nil {
-			return l, w, fmt.Errorf("%w: the target price: %w%s", ErrInvalid, err, priceHint(n.Below))
-		}
-		w.Triggers = append(w.Triggers, watch.Trigger{ID: "below", Kind: watch.Below, Target: target})
-	}
-	if n.BackInStock {
-		w.Triggers = append(w.Triggers, watch.Trigger{ID: "back_in_stock", Kind: watch.BackInStock})
-	}
-	return l, w, w.Validate()
 }
 
 // CheckInterval reports an interval between looks that is out of range.
@@ -209,6 +159,16 @@ func (s *Server) setPaused(ctx context.Context, id string, paused bool) (Entry, 
 		w.Paused = paused
 		return nil
 	})
+}
+
+// AcceptWatch takes a watch's page as it is now for what is watched: another
+// product, or another currency. It counts for all who watch the page.
+func (s *Server) AcceptWatch(ctx context.Context, id string) error {
+	e, err := s.watches.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.watches.Accept(ctx, e.Listing.ID)
 }
 
 // RemoveWatch removes a watch, and returns how many waiting notifications that

@@ -38,6 +38,7 @@ func (s *Server) Withheld(ctx context.Context, e *Entry) ([]Withheld, error) {
 		if err != nil {
 			return nil, err
 		}
+		told.Channel = channel
 		for _, f := range e.Evaluate(e.Last, told, now).Findings {
 			if f.Answer != watch.Holds || f.News {
 				continue

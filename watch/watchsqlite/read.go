@@ -277,8 +277,10 @@ func (s *Store) Current(ctx context.Context, ids []string) ([]watch.Entry, error
 		if err != nil {
 			return err
 		}
-		list, err = q.entries(ctx, "watches_by_id", arg)
-		return err
+		if list, err = q.entries(ctx, "watches_by_id", arg); err != nil {
+			return err
+		}
+		return s.readGroups(ctx, q, list)
 	})
 	if err != nil {
 		return nil, err

@@ -51,6 +51,9 @@ func (s *Store) record(ctx context.Context, q *session, now time.Time, r *watch.
 	if err := q.readStates(ctx, list); err != nil {
 		return nil, err
 	}
+	if err := s.readGroups(ctx, q, list); err != nil {
+		return nil, err
+	}
 	for _, e := range list {
 		e.in(l)
 	}

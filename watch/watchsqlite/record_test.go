@@ -374,6 +374,7 @@ func TestQueryPlans(t *testing.T) {
 		"listings_by_number": "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
 		"watches_by_id":      "SEARCH w USING INDEX sqlite_autoindex_lastlook_watch_watches_1 (id=?)",
 		"watches_by_listing": "SEARCH w USING INDEX lastlook_watch_watches_listing (listing=?)",
+		"watches_by_group":   "SEARCH w USING INDEX lastlook_watch_watches_group (recipient=? AND group_name=?)",
 		"states_by_watch":    "SEARCH s USING PRIMARY KEY (watch=?)",
 		"demand":             "SEARCH lastlook_watch_watches USING INDEX lastlook_watch_watches_listing (listing=? AND paused=?)",
 		"watched":            "SEARCH lastlook_watch_watches USING COVERING INDEX lastlook_watch_watches_listing (listing=?)",

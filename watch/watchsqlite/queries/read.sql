@@ -48,6 +48,11 @@ SELECT {watch} FROM json_each(?) v CROSS JOIN lastlook_watch_watches w ON w.id =
 -- name: watches_by_listing
 SELECT {watch} FROM lastlook_watch_watches w WHERE w.listing = ? ORDER BY w.n;
 
+-- name: watches_by_group
+-- A JSON array of [recipient, group].
+SELECT {watch} FROM json_each(?) v
+CROSS JOIN lastlook_watch_watches w ON w.recipient = v.value ->> 0 AND w.group_name = v.value ->> 1 AND w.group_name <> '';
+
 -- name: watches_all
 SELECT {watch} FROM lastlook_watch_watches w ORDER BY w.created_at, w.n;
 
