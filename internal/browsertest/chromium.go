@@ -150,6 +150,10 @@ func (c *chromium) eval(ctx context.Context, body string) (json.RawMessage, erro
 }
 
 func (c *chromium) click(ctx context.Context, selector string) error {
+	// A page behind another one takes five seconds over each movement.
+	if err := c.call(ctx, "Page.bringToFront", nil, nil); err != nil {
+		return err
+	}
 	raw, err := c.eval(ctx, fmt.Sprintf(`const e = document.querySelector(%q); e.scrollIntoView({block: "center"});
 		const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]`, selector))
 	if err != nil {

@@ -31,19 +31,11 @@ func sender(t *testing.T, rig *browsertest.Rig, keys *webpush.Keys) *webpush.Cli
 	return c
 }
 
-func TestRig(t *testing.T) {
-	for _, kind := range browsertest.Kinds() {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			testRig(t, browsertest.New(t, kind))
-		})
-	}
-}
-
+// testRig shows that a rig works, with a page and a sender of the test's own: what
+// TestBrowsers finds is then the product's.
 func testRig(t *testing.T, rig *browsertest.Rig) {
 	p := newPage(t)
 	rig.Allow(t, p.origin())
-	rig.Start(t)
 	rig.Open(t, p.origin()+"/")
 	subscribe := func() webpush.Subscription {
 		t.Helper()
@@ -82,15 +74,15 @@ func testRig(t *testing.T, rig *browsertest.Rig) {
 	must(rig.Desktop.Act(n, later.Key))
 	rig.Until(t, "a click on the button", func() bool { return p.told("clicked second later") })
 
-	// The browser is closed: of one topic only the last message is kept.
-	rig.Stop(t)
+	// Of one topic only the last message is kept.
+	rig.Push.Hold()
 	for _, text := range []string{"a", "b", "c"} {
 		must(send(sub, text, "one"))
 	}
 	if stored := rig.Push.Stored(); len(stored) != 1 {
 		t.Errorf("%d messages are stored, want 1", len(stored))
 	}
-	rig.Start(t)
+	rig.Push.Release()
 	rig.WaitNotification(t, "c", titled("c"))
 	for _, n := range rig.Desktop.All() {
 		if n.Summary == "a" || n.Summary == "b" {

@@ -15,16 +15,19 @@ import (
 	"github.com/lastlook/lastlook/webpush"
 )
 
-// TestProduct is a person with a browser and a lastlook: each scenario has a
+// TestBrowsers is a person with a browser and a lastlook: each scenario has a
 // lastlook of its own, and so a page of its own; they share the browser.
-func TestProduct(t *testing.T) {
+func TestBrowsers(t *testing.T) {
 	for _, kind := range browsertest.Kinds() {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			rig := browsertest.New(t, kind)
 			c := new(clock)
-			rig.Push.SetClock(c.now)
 			rig.Start(t)
+			if !t.Run("the rig itself", func(t *testing.T) { testRig(t, rig) }) {
+				return
+			}
+			rig.Push.SetClock(c.now)
 			for _, scenario := range []struct {
 				name string
 				run  func(*product)

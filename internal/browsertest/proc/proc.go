@@ -17,6 +17,10 @@ import (
 	"time"
 )
 
+// pollEvery is how often something is asked that is waited for: often enough for
+// people, and not so often that the asking takes the machine.
+const pollEvery = 30 * time.Millisecond
+
 // killed is how long a program that was killed may take to be gone.
 const killed = 10 * time.Second
 
@@ -113,7 +117,7 @@ func (p *Process) Said() string {
 
 // Until polls until ok says so, or ctx ends; what names what is waited for.
 func Until(ctx context.Context, what string, ok func() bool) error {
-	ticker := time.NewTicker(10 * time.Millisecond)
+	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for !ok() {
 		select {
