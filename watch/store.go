@@ -94,9 +94,12 @@ type Store interface {
 // Entry is a watch with its listing, where its triggers stand, and what was
 // last seen.
 type Entry struct {
-	Watch   Watch            `json:"watch"`
-	Listing Listing          `json:"listing"`
-	States  map[string]State `json:"states,omitzero"`
+	Watch   Watch   `json:"watch"`
+	Listing Listing `json:"listing"`
+	// Interval is how often this watch asks for a look; the listing's is the
+	// shortest of all who watch it.
+	Interval time.Duration    `json:"interval,omitzero"`
+	States   map[string]State `json:"states,omitzero"`
 	// Last is the listing's last observation; nil if there is none yet.
 	// Entries of one listing may share it, so it must not be changed.
 	Last *Observation `json:"last,omitzero"`

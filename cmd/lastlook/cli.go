@@ -31,6 +31,9 @@ type cli struct {
 	Tick       tickCmd       `cmd:"" help:"Look once and send once, for cron; prints counts."`
 	Check      checkCmd      `cmd:"" help:"Look at a page now, and show what is seen and where it stands."`
 	Watch      watchCmd      `cmd:"" help:"Add, list, pause and remove watches."`
+	Explain    explainCmd    `cmd:"" help:"Replay what was seen through a watch's triggers, or others: when it would have told, and why not otherwise."`
+	Export     exportCmd     `cmd:"" help:"Write all watches into a file."`
+	Import     importCmd     `cmd:"" help:"Add the watches of a file: of lastlook export, CSV, a list of addresses, a backup of changedetection.io."`
 	Channel    channelCmd    `cmd:"" help:"Add, list and remove the ways to be told."`
 	Device     deviceCmd     `cmd:"" help:"See the devices that are told by push, and change the keys."`
 	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`

@@ -176,7 +176,7 @@ func valuesOf(v *kong.Value, what string, dynamic func(kind string) []string) []
 		return reasonNames()
 	case "to", "channel", "channel remove", "channel unmute":
 		return dynamic("channel")
-	case "watch show", "watch pause", "watch resume", "watch remove", "subject":
+	case "watch show", "watch pause", "watch resume", "watch remove", "explain", "subject":
 		return dynamic("watch")
 	}
 	return nil

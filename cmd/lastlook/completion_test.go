@@ -23,7 +23,7 @@ func TestCandidates(t *testing.T) {
 	}
 	m := model(t)
 	for _, c := range []struct{ words, want string }{
-		{"|", "serve tick check watch channel device outbox demo version completion"},
+		{"|", "serve tick check watch explain export import channel device outbox demo version completion"},
 		{"wa|", "watch"},
 		{"watch |", "add list show pause resume accept remove"},
 		{"--json watch re|", "resume remove"},
@@ -37,6 +37,9 @@ func TestCandidates(t *testing.T) {
 		{"watch add --back-in-stock --to=|", "--to=log --to=phone"},
 		{"watch show |", "w_1 w_2"},
 		{"watch remove w_1 |", "w_1 w_2"},
+		{"explain |", "w_1 w_2"},
+		{"import --format |", "auto json csv urls changedetection"},
+		{"import |", ""},
 		{"watch add |", ""},
 		{"outbox list --state |", "pending sending retry sent dropped failed"},
 		{"outbox list --reason co|", "condition_lost"},
@@ -44,7 +47,7 @@ func TestCandidates(t *testing.T) {
 		{"channel remove |", "log phone"},
 		{"completion |", "bash zsh fish"},
 		{"--lo|", "--log-format --log-level"},
-		{"nonsense |", "serve tick check watch channel device outbox demo version completion"},
+		{"nonsense |", "serve tick check watch explain export import channel device outbox demo version completion"},
 		{"-q se|", "serve"},
 	} {
 		words := strings.Split(strings.TrimSuffix(c.words, "|"), " ")

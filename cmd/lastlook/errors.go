@@ -12,6 +12,7 @@ import (
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/server"
+	"github.com/lastlook/lastlook/internal/transfer"
 )
 
 // exit is an error that has been explained already, and the exit code for it.
@@ -69,6 +70,7 @@ func explain(err error) string {
 	text := err.Error()
 	for _, prefix := range []string{
 		config.ErrInvalid.Error() + ": ", config.ErrUnknownChannel.Error() + ": ", server.ErrInvalid.Error() + ": ",
+		transfer.ErrInvalid.Error() + ": ",
 		"invalid price: ", "sqlite: get: ", "sqlite: ", "lastlook: ", "watch: ",
 	} {
 		text = strings.ReplaceAll(text, prefix, "")

@@ -107,16 +107,12 @@ func newExplanationView(x *server.Explanation, turns []server.Turn) explanationV
 	for i := range turns {
 		t := &turns[i]
 		tv := turnView{Trigger: t.Trigger, Kind: t.Kind, Text: t.Text, Answer: t.Answer, Why: t.Why, Seen: newGlanceView(&t.Seen), Before: newGlanceView(t.Before), Noticed: newGlanceView(t.Noticed)}
-		switch t.Said {
-		case "told":
+		if t.Said != "" {
 			tv.Said = &t.Said
-			v.Told++
-		case "withheld":
-			tv.Said = &t.Said
-			v.Withheld++
 		}
 		v.Changes = append(v.Changes, tv)
 	}
+	v.Told, v.Withheld = messages(turns)
 	return v
 }
 
@@ -127,15 +123,8 @@ func (a *app) printExplanation(x *server.Explanation, turns []server.Turn, from 
 		asked = "asked instead"
 	}
 	a.out.facts("  ", "page", x.Entry.Listing.URL, asked, strings.Join(x.Triggers, "; "), "history", a.reach(x))
-	told, withheld := 0, 0
 	for i := range turns {
 		t := &turns[i]
-		switch t.Said {
-		case "told":
-			told++
-		case "withheld":
-			withheld++
-		}
 		a.out.linef("%s  %s%s", stamp(t.Seen.At), sayTurn(t, len(x.Triggers) > 1), beforeThat(t))
 	}
 	since := ""
@@ -147,6 +136,7 @@ func (a *app) printExplanation(x *server.Explanation, turns []server.Turn, from 
 		return
 	}
 	text := "never told"
+	told, withheld := messages(turns)
 	if told > 0 {
 		text = "told " + times(told)
 	}
@@ -201,6 +191,24 @@ func beforeThat(t *server.Turn) string {
 		return ""
 	}
 	return fmt.Sprintf("; before, at %s: %s", stamp(t.Before.At), server.DescribeObservation(*t.Before))
+}
+
+// messages counts what was told and withheld: several triggers make one message.
+func messages(turns []server.Turn) (told, withheld int) {
+	last := map[string]time.Time{}
+	for i := range turns {
+		t := &turns[i]
+		if t.Said == "" || last[t.Said].Equal(t.Seen.At) {
+			continue
+		}
+		last[t.Said] = t.Seen.At
+		if t.Said == "told" {
+			told++
+		} else {
+			withheld++
+		}
+	}
+	return told, withheld
 }
 
 func times(n int) string {

@@ -153,8 +153,10 @@ func (s *Server) Import(ctx context.Context, i *Import, dryRun bool, each func(I
 // the watch itself is in what it returns.
 func (s *Server) importOne(ctx context.Context, it transfer.Item, known map[string]string, devices map[string]bool, dryRun bool) (Imported, error) {
 	out := Imported{Where: it.Where, Notes: it.Notes, Did: ImportRefused}
+	if u, err := watch.ParseURL(it.Listing.URL); err == nil {
+		out.URL = u // any other may hold a password
+	}
 	if it.Err == nil {
-		out.URL = it.Listing.URL
 		it.Err = s.checkImport(&it, devices)
 	}
 	if it.Err != nil {
@@ -188,16 +190,13 @@ func (s *Server) checkImport(it *transfer.Item, devices map[string]bool) error {
 	l, w := &it.Listing, &it.Watch
 	w.Triggers = slices.Clone(w.Triggers)
 	watch.RenewIDs(nil, w)
-	if _, ok := s.sources[l.Source]; !ok {
-		return fmt.Errorf("%w: no source %q is set up here", ErrInvalid, l.Source)
-	}
 	if id, ok := device.IDOf(w.Recipient); ok && !devices[id] {
 		return fmt.Errorf("%w: it is told to a device that is not known here: watch it from there", ErrInvalid)
 	}
 	if err := CheckInterval(l.Interval); err != nil {
 		return err
 	}
-	if err := checkOptions(l); err != nil {
+	if err := readBy(l, l.Source); err != nil {
 		return err
 	}
 	if err := w.Validate(); err != nil {

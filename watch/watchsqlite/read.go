@@ -22,7 +22,6 @@ type listing struct {
 type stored struct {
 	watch.Entry
 	n, listing int64
-	interval   time.Duration
 }
 
 // listingTargets returns where the listing columns are to be scanned to, and
@@ -120,7 +119,7 @@ func (s *session) watches(ctx context.Context, name string, args ...any) ([]*sto
 			&w.IgnoreStock, &w.Zone, &w.Paused, &snoozed, &created, &slowest, &w.Group, &details); err != nil {
 			return err
 		}
-		e.interval, w.MaxInterval = interval.Duration, slowest.Duration
+		e.Interval, w.MaxInterval = interval.Duration, slowest.Duration
 		w.SnoozedUntil, w.CreatedAt = snoozed.Time, created.Time
 		e.Err = decodeWatch(w, channels, triggers, details)
 		out = append(out, e)
