@@ -65,14 +65,15 @@ func ReadImport(r io.Reader, format, currency string, n NewWatch) (Import, error
 // defaults makes what counts where a file says nothing.
 func (n *NewWatch) defaults(currency string) (transfer.Defaults, error) {
 	d := transfer.Defaults{Currency: strings.ToUpper(currency)}
-	l := watch.Listing{Source: pageSource, Options: n.More.Options, Interval: n.Every}
+	l := watch.Listing{Source: pageSource, Options: n.Options, Interval: n.Every}
 	if l.Interval == 0 {
 		l.Interval = watch.DefaultInterval
 	}
 	if err := CheckInterval(l.Interval); err != nil {
 		return d, err
 	}
-	w := watch.Watch{Recipient: n.Recipient, Channels: n.Channels, IgnoreStock: n.IgnoreStock, Zone: n.Zone, Cooldown: n.More.Cooldown, Rearm: n.More.Rearm}
+	w := watch.Watch{Recipient: n.Recipient, Channels: n.Channels, IgnoreStock: n.IgnoreStock, Zone: n.Zone, Cooldown: n.More.Cooldown, Rearm: n.More.Rearm,
+		MaxInterval: n.More.Slowest, Group: n.More.Group}
 	var err error
 	if w.Triggers, err = n.triggers(); err != nil {
 		return d, err

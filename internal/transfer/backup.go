@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,8 +15,8 @@ import (
 // Limits on what a backup unpacks to. Snapshots, which are most of one, are never
 // unpacked.
 const (
-	maxUnpacked  = 128 << 20 // all that is read
-	maxOneWatch  = 4 << 20   // a watch of its own file
+	maxUnpacked  = 64 << 20 // all that is read
+	maxOneWatch  = 4 << 20  // a watch of its own file
 	maxZipFiles  = 2_000_000
 	indexFile    = "url-watches.json"
 	settingsFile = "changedetection.json"
@@ -154,9 +155,7 @@ func (bk *backup) index(b []byte) error {
 	if err := json.Unmarshal(b, &top); err != nil {
 		return fmt.Errorf("%w: it is no file of changedetection.io: %w", ErrInvalid, err)
 	}
-	for id, t := range top.Settings.Application.Tags {
-		bk.tags[id] = t
-	}
+	maps.Copy(bk.tags, top.Settings.Application.Tags)
 	if top.Settings.Requests != nil {
 		bk.requests = top.Settings.Requests
 	}

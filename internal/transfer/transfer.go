@@ -120,6 +120,7 @@ func Write(w io.Writer, f Format, now time.Time, entries []Entry) error {
 		return writeCSV(w, entries)
 	case URLs:
 		return writeURLs(w, entries)
+	case Auto, ChangeDetection:
 	}
 	return fmt.Errorf("%w: nothing is written as %q", ErrInvalid, short(string(f)))
 }
@@ -172,6 +173,10 @@ func (it *Item) complete(d *Defaults) {
 		l.Options = d.Listing.Options
 	}
 	w.Recipient, w.Zone = or(w.Recipient, d.Watch.Recipient), or(w.Zone, d.Watch.Zone)
+	w.Group = or(w.Group, d.Watch.Group)
+	if w.MaxInterval == 0 {
+		w.MaxInterval = d.Watch.MaxInterval
+	}
 	if len(w.Channels) == 0 {
 		w.Channels = d.Watch.Channels
 	}
