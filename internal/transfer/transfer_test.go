@@ -157,8 +157,8 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		{reflect.TypeFor[watch.Watch](), "ID ListingID Name Recipient Channels Triggers IgnoreStock Points Group Cooldown Rearm MaxInterval Zone Paused SnoozedUntil CreatedAt"},
 	} {
 		var names []string
-		for i := range c.of.NumField() {
-			names = append(names, c.of.Field(i).Name)
+		for field := range c.of.Fields() {
+			names = append(names, field.Name)
 		}
 		if got := strings.Join(names, " "); got != c.want {
 			t.Errorf("%s has the fields\n%s\nand the files know\n%s\nlet json.go and csv.go keep the new one, and this list", c.of, got, c.want)
