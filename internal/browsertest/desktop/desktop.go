@@ -29,6 +29,9 @@ const (
 	closedByCall uint32 = 3
 )
 
+// errGone says that a notification is not shown (any more).
+var errGone = errors.New("desktop: no such notification is shown")
+
 // Notification is one that a program has shown.
 type Notification struct {
 	ID uint32
@@ -163,7 +166,7 @@ func (d *Desktop) gone(id, reason uint32) error {
 	}
 	d.mu.Unlock()
 	if i < 0 {
-		return fmt.Errorf("desktop: no notification %d is shown", id)
+		return fmt.Errorf("%w: %d", errGone, id)
 	}
 	return d.conn.Emit(objectPath, busName+".NotificationClosed", id, reason)
 }
@@ -182,7 +185,11 @@ func (d *Desktop) Act(n Notification, key string) error {
 	if err := d.conn.Emit(objectPath, busName+".ActionInvoked", n.ID, key); err != nil {
 		return err
 	}
-	return d.gone(n.ID, closedByUser)
+	// The program may be as quick to close it, now that it is told.
+	if err := d.gone(n.ID, closedByUser); !errors.Is(err, errGone) {
+		return err
+	}
+	return nil
 }
 
 // Dismiss closes a notification as a person does who is not interested.
