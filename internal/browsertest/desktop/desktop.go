@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -29,6 +30,10 @@ const (
 	closedByCall uint32 = 3
 )
 
+// seen is how long a notification is shown before somebody sees it: a click must
+// not overtake the reply by which the program learns the notification's id.
+const seen = 150 * time.Millisecond
+
 // errGone says that a notification is not shown (any more).
 var errGone = errors.New("desktop: no such notification is shown")
 
@@ -41,6 +46,8 @@ type Notification struct {
 	Actions            []Action
 	Hints              map[string]any
 	Closed, taken      bool
+
+	at time.Time // when it came
 }
 
 // Action is what a notification offers: a button, or, with the key "default",
@@ -122,7 +129,7 @@ func (d *Desktop) getServerInformation() (name, vendor, version, spec string, _ 
 }
 
 func (d *Desktop) notify(app string, replaces uint32, _, summary, body string, actions []string, hints map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
-	n := Notification{App: app, Summary: summary, Body: body, Hints: map[string]any{}}
+	n := Notification{at: time.Now(), App: app, Summary: summary, Body: body, Hints: map[string]any{}}
 	for pair := range slices.Chunk(actions, 2) {
 		if len(pair) == 2 {
 			n.Actions = append(n.Actions, Action{pair[0], pair[1]})
@@ -202,7 +209,7 @@ func (d *Desktop) Wait(ctx context.Context, what string, match func(Notification
 	err := proc.Until(ctx, "a notification: "+what, func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		i := slices.IndexFunc(d.all, func(n Notification) bool { return !n.taken && match(n) })
+		i := slices.IndexFunc(d.all, func(n Notification) bool { return !n.taken && time.Since(n.at) >= seen && match(n) })
 		if i < 0 {
 			return false
 		}

@@ -85,7 +85,7 @@ func TestDesktop(t *testing.T) {
 			t.Errorf("%+v, %v; want %q", n, err, want)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if n, err := d.Wait(ctx, "nothing", any); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("returned twice: %+v, %v", n, err)
