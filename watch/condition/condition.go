@@ -10,8 +10,10 @@
 // says: about 15 digits, and not meant for money, which triggers compare as
 // decimals.
 //
-// A condition that is too long, too deep or too costly is refused, and one that
-// does not come to true or false is an error: "cannot tell", never false.
+// A condition that is too long or too deep is refused, as is one that makes lists
+// within macros, or matches a pattern that is not written out: no limit on its
+// cost would stop it in time. One that costs too much when it is asked, or does
+// not come to true or false, is an error: "cannot tell", never false.
 package condition
 
 import (
@@ -24,6 +26,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/parser"
 )
 
 // ErrInvalid is wrapped by the errors of conditions that cannot be used.
@@ -33,9 +36,15 @@ var ErrInvalid = errors.New("invalid condition")
 const (
 	// MaxLength bounds a condition, in bytes.
 	MaxLength = 2000
-	maxDepth  = 40
-	maxCost   = 200_000
+	// MaxValue bounds a value, as JSON.
+	MaxValue = 8 << 10
+	maxDepth = 40
+	// maxCost is in steps, each of less than a microsecond; see limits.go.
+	maxCost = 100_000
 )
+
+// accumulator is what macros call their results so far.
+const accumulator = parser.HiddenAccumulatorName
 
 // Names of the variables.
 var names = []string{"now", "last", "previous", "first", "low", "high"}
@@ -84,7 +93,10 @@ func Compile(text string) (*Condition, error) {
 	if checked.OutputType() != cel.BoolType {
 		return nil, fmt.Errorf("%w: it comes to %s, not to true or false: compare it with something, such as \"now < 100\"", ErrInvalid, checked.OutputType())
 	}
-	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize))
+	if err := refuse(checked.NativeRep().Expr()); err != nil {
+		return nil, err
+	}
+	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.CostTracking(prices{}), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, firstLine(err.Error()))
 	}
@@ -147,25 +159,37 @@ func (c *Condition) Uses(name string) bool { return c.uses[name] }
 
 // Holds asks the condition. An error says why it cannot be told.
 func (c *Condition) Holds(v Values) (bool, error) {
+	yes, _, err := c.ask(v)
+	return yes, err
+}
+
+// ask asks the condition, and says what that cost.
+func (c *Condition) ask(v Values) (yes bool, cost uint64, err error) {
 	vars := make(map[string]any, len(names))
 	for i, raw := range []json.RawMessage{v.Now, v.Last, v.Previous, v.First, v.Low, v.High} {
 		var value any
+		if len(raw) > MaxValue {
+			return false, 0, fmt.Errorf("condition: the value of %s has %d bytes, and the limit is %d: point at less of it", names[i], len(raw), MaxValue)
+		}
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &value); err != nil {
-				return false, fmt.Errorf("condition: the value of %s is not JSON", names[i])
+				return false, 0, fmt.Errorf("condition: the value of %s is not JSON", names[i])
 			}
 		}
 		vars[names[i]] = value
 	}
-	out, _, err := c.program.Eval(vars)
+	out, details, err := c.program.Eval(vars)
+	if n := details.ActualCost(); n != nil {
+		cost = *n
+	}
 	if err != nil {
-		return false, fmt.Errorf("condition: %s", firstLine(err.Error()))
+		return false, cost, fmt.Errorf("condition: %s", firstLine(err.Error()))
 	}
 	yes, ok := out.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("condition: it comes to %s, not to true or false", out.Type().TypeName())
+		return false, cost, fmt.Errorf("condition: it comes to %s, not to true or false", out.Type().TypeName())
 	}
-	return yes, nil
+	return yes, cost, nil
 }
 
 // firstLine returns what an error of CEL says, without its drawing.

@@ -112,25 +112,29 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// However much there is to do, asking ends soon.
+// However much there is to do, asking ends.
 func TestCostIsLimited(t *testing.T) {
 	list := "[" + strings.TrimSuffix(strings.Repeat("1,", 1000), ",") + "]"
 	c, err := condition.Compile("now.all(a, now.all(b, now.all(c, a + b + c > 0)))")
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	if got, err := c.Holds(values(list, "null")); err == nil || !strings.Contains(err.Error(), "cost") {
 		t.Errorf("%v, %v", got, err)
 	}
-	if d := time.Since(began); d > 5*time.Second {
-		t.Errorf("took %s", d)
-	}
 }
 
-// FuzzCondition: no panic, no hang, and an answer or an error.
+// slow is ten times the aim, for machines that do other things as well: what hangs
+// takes longer by far.
+const slow = time.Second
+
+// FuzzCondition: no panic, no hang, and an answer or an error. A condition of up to
+// 2 kB, and values of up to 8 kB, are parsed, checked and asked within 100 ms where
+// nobody else uses the processor; what is asked is bounded by its cost
+// (TestNoSingleStepIsLarge), so the time here only catches what that misses.
 func FuzzCondition(f *testing.F) {
-	for _, text := range []string{"now < 100 && now < last * 0.9", "now.a[1].exists(x, x in last)", "size(now) % 2 == 0", "now.map(x, x+x)==[1]", "'\\u1F600' == now", "now.matches('(a*)*b')", "timestamp(now) > timestamp('2026-01-01T00:00:00Z')", "duration('1h') > duration(now)", "1/0 > now", "-9223372036854775808 < now"} {
+	for _, text := range []string{"now < 100 && now < last * 0.9", "now.a[1].exists(x, x in last)", "size(now) % 2 == 0", "now.map(x, x+x)==[1]", "'\\u1F600' == now", "now.matches('(a*)*b')", "timestamp(now) > timestamp('2026-01-01T00:00:00Z')", "duration('1h') > duration(now)", "1/0 > now", "-9223372036854775808 < now",
+		"[now].map(a, a+a).map(a, a+a).all(a, a == a)", "now.map(a, [1,1].map(b, a)) == now", "now.all(a, now.exists(b, b in last))"} {
 		f.Add(text, `{"a":[1,[2,3]]}`)
 		f.Add(text, `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`)
 	}
@@ -144,7 +148,7 @@ func FuzzCondition(f *testing.F) {
 			return
 		}
 		_, _ = c.Holds(values(now, "1"))
-		if d := time.Since(began); d > 2*time.Second {
+		if d := time.Since(began); d > slow {
 			t.Errorf("%q took %s", text, d)
 		}
 	})
