@@ -21,7 +21,8 @@
 // of that key alone. When the service says that a subscription is gone, that is
 // noted, and again when the device comes back. A subscription belongs to the
 // device that gave it last: a browser that lost its token, and comes as a new
-// device, takes its subscription along.
+// device, takes its subscription along. For that it must give all of it: who
+// knows no more than another's endpoint gets [ErrTaken].
 package device
 
 import (
@@ -48,6 +49,9 @@ var (
 	// ErrGone says that the push service has ended the subscription given: a
 	// browser must drop it and subscribe anew.
 	ErrGone = errors.New("device: the push service has ended this subscription")
+	// ErrTaken says that another device has the subscription's endpoint, with
+	// other keys: a browser must drop it and subscribe anew.
+	ErrTaken = errors.New("device: another device has this endpoint, with other keys")
 	// ErrSuperseded says that the device has another subscription by now.
 	ErrSuperseded = errors.New("device: it has subscribed anew")
 )

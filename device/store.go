@@ -17,7 +17,9 @@ type Store interface {
 	ByToken(ctx context.Context, h Hash) (Device, error)
 	List(ctx context.Context) ([]Device, error)
 	// Update changes a device by a function within one transaction. If it gives
-	// it a subscription that another device has, that one loses it.
+	// it a subscription that another device has, that one loses it; if it gives
+	// it the endpoint alone of another's, with other keys, it fails
+	// ([ErrTaken]).
 	Update(ctx context.Context, id string, change func(*Device) error) (Device, error)
 	// Remove removes a device, and its token with it.
 	Remove(ctx context.Context, id string) error

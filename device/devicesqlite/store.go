@@ -43,7 +43,9 @@ const (
 	sqlKeys    = "SELECT DISTINCT key" + from + "WHERE key IS NOT NULL AND gone_at IS NULL ORDER BY key"
 	sqlInsert  = "INSERT INTO lastlook_device_devices (id, token, name, created_at, seen_at) VALUES (?, ?, ?, ?, ?)"
 	sqlUpdate  = "UPDATE lastlook_device_devices SET name = ?2, seen_at = ?3, subscription = ?4, endpoint = ?5, key = ?6, since = ?7, gone_at = ?8, lost_at = ?9, back_at = ?10 WHERE id = ?1"
-	// An endpoint belongs to the device that gave it last.
+	// A subscription belongs to the device that gave it last, but its endpoint
+	// alone gives nobody a right to it.
+	sqlTaken  = "SELECT count(*)" + from + "WHERE endpoint = ?2 AND id <> ?1 AND subscription <> ?3"
 	sqlTake   = "UPDATE lastlook_device_devices SET subscription = NULL, endpoint = NULL, key = NULL, since = NULL, gone_at = NULL WHERE endpoint = ?2 AND id <> ?1"
 	sqlDelete = "DELETE FROM lastlook_device_devices WHERE id = ?"
 )
@@ -118,6 +120,13 @@ func (s *Store) Update(ctx context.Context, id string, change func(*device.Devic
 				return err
 			}
 			args[3], args[4], args[5] = string(b), p.Subscription.Endpoint(), p.Key
+			var taken int
+			if err := tx.QueryRowContext(ctx, sqlTaken, args[0], args[4], args[3]).Scan(&taken); err != nil {
+				return err
+			}
+			if taken > 0 {
+				return device.ErrTaken
+			}
 			if _, err := tx.ExecContext(ctx, sqlTake, id, p.Subscription.Endpoint()); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -69,7 +70,8 @@ func (a *API) tokenOf(r *http.Request) (t device.Token, byCookie bool, err error
 }
 
 // Device returns the device whose request it is, for pages; ok is false if it is
-// none's. It renews the cookie.
+// none's. It renews the cookie. A page counts as a request of the device's, like
+// any other ([ErrTooMany]).
 func (a *API) Device(w http.ResponseWriter, r *http.Request) (d device.Device, ok bool, err error) {
 	t, byCookie, err := a.tokenOf(r)
 	if err != nil {
@@ -85,6 +87,10 @@ func (a *API) Device(w http.ResponseWriter, r *http.Request) (d device.Device, o
 	}
 	if err != nil {
 		return d, false, err
+	}
+	if wait := a.limits.request(d.ID, a.cfg.Clock()); wait > 0 {
+		w.Header().Set("Retry-After", seconds(wait))
+		return d, false, fmt.Errorf("%w requests: wait a moment", ErrTooMany)
 	}
 	if byCookie {
 		http.SetCookie(w, a.cookie(r, t.Reveal()))

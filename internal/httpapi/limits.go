@@ -119,8 +119,12 @@ func clientOf(r *http.Request) string {
 	return s
 }
 
+// unreadable is the client of whom a proxy says what cannot be read: all of them
+// share one limit, for to be unlimited takes to be this machine.
+const unreadable = "forwarded"
+
 // client finds out who calls. Behind a proxy on this machine it is whom the
-// proxy names last.
+// proxy names last; of proxies in a row on this machine, the first.
 func client(r *http.Request, proxied bool) string {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -128,10 +132,13 @@ func client(r *http.Request, proxied bool) string {
 	}
 	addr := at.Addr().Unmap()
 	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && addr.IsLoopback() && len(forwarded) > 0 {
-		last := forwarded[len(forwarded)-1]
-		last = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
-		if a, err := netip.ParseAddr(last); err == nil {
-			addr = a.Unmap()
+		list := strings.Split(strings.Join(forwarded, ","), ",")
+		for i := len(list) - 1; i >= 0 && addr.IsLoopback(); i-- {
+			a, ok := hop(strings.TrimSpace(list[i]))
+			if !ok {
+				return unreadable
+			}
+			addr = a
 		}
 	}
 	switch {
@@ -144,4 +151,16 @@ func client(r *http.Request, proxied bool) string {
 		}
 	}
 	return addr.String()
+}
+
+// hop reads an address as proxies write it, some with the port.
+func hop(s string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	if err != nil {
+		var at netip.AddrPort
+		if at, err = netip.ParseAddrPort(s); err == nil {
+			a = at.Addr()
+		}
+	}
+	return a.Unmap(), err == nil
 }

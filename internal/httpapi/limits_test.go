@@ -60,7 +60,16 @@ func TestClient(t *testing.T) {
 		{"127.0.0.1:1", "198.51.100.1", false, ""},
 		{"127.0.0.1:1", "198.51.100.1", true, "198.51.100.1"},
 		{"127.0.0.1:1", "10.0.0.1, 198.51.100.1", true, "198.51.100.1"}, // the last is what the proxy itself saw
-		{"127.0.0.1:1", "nonsense", true, ""},
+		{"127.0.0.1:1", "198.51.100.1:4711", true, "198.51.100.1"},      // some proxies name the port too
+		{"127.0.0.1:1", "[2001:db8:1:2::9]:4711", true, "2001:db8:1:2::/64"},
+		{"127.0.0.1:1", "[2001:db8:1:2::9]", true, "2001:db8:1:2::/64"},
+		// Two proxies in a row on this machine.
+		{"127.0.0.1:1", "10.0.0.1, 198.51.100.1, 127.0.0.1", true, "198.51.100.1"},
+		{"127.0.0.1:1", "::1", true, ""},
+		// What cannot be read is not this machine, which is not limited.
+		{"127.0.0.1:1", "nonsense", true, unreadable},
+		{"127.0.0.1:1", "unknown, 127.0.0.1", true, unreadable},
+		{"127.0.0.1:1", ",", true, unreadable},
 		{"[2001:db8:1:2:3:4:5:6]:1", "", false, "2001:db8:1:2::/64"},
 		{"[2001:db8:1:2:ffff::1]:1", "", false, "2001:db8:1:2::/64"},
 		{"[::ffff:203.0.113.9]:1", "", false, "203.0.113.9"},

@@ -22,6 +22,7 @@ var problems = []struct {
 	{device.ErrNotFound, http.StatusNotFound},
 	{device.ErrFull, http.StatusServiceUnavailable},
 	{device.ErrGone, http.StatusConflict},
+	{device.ErrTaken, http.StatusConflict},
 	{device.ErrSuperseded, http.StatusConflict},
 	{ErrNotFound, http.StatusNotFound},
 	{watch.ErrNotFound, http.StatusNotFound},

@@ -220,7 +220,15 @@ func moneyView(m price.Money) *httpapi.Money {
 // gone, and keys that no subscription needs any more.
 func (s *Server) tidyDevices(ctx context.Context) error {
 	now := s.opt.Clock()
-	errs := []error{s.devices.Heal(ctx, now.Add(-2*tidyEvery))}
+	// The first time, all: a process before this one may have ended between a
+	// mute and its healing, and nobody knows how long ago.
+	since := now.Add(-2 * tidyEvery)
+	if !s.healed.Load() {
+		since = time.Time{}
+	}
+	err := s.devices.Heal(ctx, since)
+	s.healed.Store(err == nil)
+	errs := []error{err}
 	idle, err := s.devices.Idle(ctx, tidyPage)
 	errs = append(errs, err)
 	for i := range idle {

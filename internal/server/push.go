@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/channel/push"
@@ -58,6 +59,8 @@ func pushClient(opt Options) (*http.Client, error) {
 type pushes struct {
 	devices *device.Service
 	byKey   map[string]*push.Channel
+	proofs  *proofs
+	clock   func() time.Time
 }
 
 func (s *Server) newPush(vapid config.VAPID) (lastlook.Channel, error) {
@@ -65,7 +68,7 @@ func (s *Server) newPush(vapid config.VAPID) (lastlook.Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pushes{devices: s.devices, byKey: map[string]*push.Channel{}}
+	p := &pushes{devices: s.devices, byKey: map[string]*push.Channel{}, proofs: s.proofs, clock: s.opt.Clock}
 	for _, keys := range vapid {
 		p.byKey[keys.Public()], err = push.New(push.Config{
 			Keys: keys, Subject: s.opt.contact(), Subscriptions: subscriptions{s.devices, keys.Public()}, Client: client, Clock: s.opt.Clock,
@@ -97,8 +100,16 @@ func (p *pushes) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.Rec
 		return lastlook.Receipt{}, lastlook.RetryAfter(0, errors.New("push: not called: the device subscribed with a key that is not here any more: it subscribes anew when its page is opened"))
 	}
 	receipt, err := ch.Deliver(ctx, d)
-	if class, _ := lastlook.Classify(err); err != nil && class == lastlook.ClassGone {
-		return receipt, p.gone(ctx, id, dev.Push.Subscription, err)
+	host := dev.Push.Subscription.Host()
+	if err == nil {
+		p.proofs.took(host, dev.Push.Key, id, p.clock())
+		return receipt, nil
+	}
+	switch class, _ := lastlook.Classify(err); {
+	case class == lastlook.ClassGone:
+		err = p.gone(ctx, id, dev.Push.Subscription, err)
+	case class == lastlook.ClassMisconfigured && p.proofs.others(host, dev.Push.Key, id, p.clock()):
+		err = lastlook.RetryAfter(0, fmt.Errorf("%w (but it takes messages for other devices: the trouble is this one's subscription, and it must subscribe anew)", err))
 	}
 	return receipt, err
 }

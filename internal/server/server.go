@@ -123,7 +123,10 @@ type Server struct {
 	devices  *device.Service
 	lanes    *pushLanes
 	looks    *nowLooks
+	proofs   *proofs
 	channels atomic.Pointer[channelSet]
+	// healed says that mutes from before the start have been looked after.
+	healed atomic.Bool
 
 	// dispatcher is the one that runs now, for waking it.
 	dispatcher atomic.Pointer[lastlook.Dispatcher]
@@ -156,7 +159,7 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 		return nil, errors.Join(err, st.outbox.Close())
 	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(),
+		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(),
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
 	s.channels.Store(channels)

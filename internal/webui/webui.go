@@ -123,6 +123,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 func (p *Page) index(w http.ResponseWriter, r *http.Request) {
 	st, err := p.cfg.State(w, r)
+	if errors.Is(err, httpapi.ErrTooMany) {
+		http.Error(w, "too many requests: wait a moment", http.StatusTooManyRequests)
+		return
+	}
 	if err != nil {
 		p.cfg.Logger.Error("cannot draw the page", "error", err)
 		http.Error(w, "something went wrong here; it is logged: try again later", http.StatusInternalServerError)
