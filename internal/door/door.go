@@ -22,7 +22,8 @@
 // [Config.Trust] says where the addresses come from. [Public], the zero value,
 // is for those that anybody may have chosen, be they read from a page or sent
 // by a device: only public addresses, on the ports of the web (80, 443, 8080,
-// 8443). [Operator] is for those that whoever runs the server typed: public
+// 8443), and of those neither this machine's own nor, of IPv6, the ones on its
+// own network, which a router may keep everybody else away from. [Operator] is for those that whoever runs the server typed: public
 // ones, and what [Config.Allow] lists besides, on 80, 443 and the ports from
 // 1024 on. [Config.Ports] names others.
 //

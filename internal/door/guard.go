@@ -35,10 +35,12 @@ type guard struct {
 	// second is asked about names that are not listed, secondListed about those
 	// that are.
 	second, secondListed *ssrf.Guardian
+	// near knows what is public, and yet not for whoever sends us there.
+	near *near
 }
 
 func newGuard(cfg Config) *guard {
-	g := &guard{trust: cfg.Trust, allow: cfg.Allow, ports: cfg.permitted()}
+	g := &guard{trust: cfg.Trust, allow: cfg.Allow, ports: cfg.permitted(), near: newNear()}
 	build := func(more ...netip.Prefix) *ssrf.Guardian {
 		var v4, v6 []netip.Prefix
 		for _, p := range slices.Concat(g.allow.prefixes, more) {
@@ -103,7 +105,7 @@ func (g *guard) admits(a netip.Addr, listed bool) bool {
 		return false
 	}
 	if public(a) {
-		return true
+		return g.trust != Public || !g.near.contains(a)
 	}
 	if g.trust == Public {
 		return false
