@@ -43,9 +43,10 @@ type Store interface {
 	// that the operator watches. Add fills in the ids and returns both as
 	// stored.
 	Add(ctx context.Context, now time.Time, l Listing, w Watch) (Entry, error)
-	// Get returns one watch, List all, oldest first.
+	// Get returns one watch, List all, ListFor a recipient's own, oldest first.
 	Get(ctx context.Context, id string) (Entry, error)
 	List(ctx context.Context) ([]Entry, error)
+	ListFor(ctx context.Context, recipient string) ([]Entry, error)
 	// Update changes a watch by a function within one transaction; see
 	// [RenewIDs] for its triggers.
 	Update(ctx context.Context, now time.Time, id string, change func(*Watch) error) (Entry, error)

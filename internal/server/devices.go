@@ -113,17 +113,7 @@ func (s *Server) RemoveDevice(ctx context.Context, id string) error {
 
 // ownWatches returns what a recipient watches.
 func (s *Server) ownWatches(ctx context.Context, recipient string) ([]Entry, error) {
-	all, err := s.watches.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	own := all[:0]
-	for i := range all {
-		if all[i].Watch.Recipient == recipient {
-			own = append(own, all[i])
-		}
-	}
-	return own, nil
+	return s.watches.ListFor(ctx, recipient)
 }
 
 // ownWatch returns one of a recipient's own; another's does not exist for it.
@@ -150,12 +140,14 @@ func (s *Server) DeviceWatches(ctx context.Context, recipient string) ([]httpapi
 
 // WatchFor implements [httpapi.Backend].
 func (s *Server) WatchFor(ctx context.Context, recipient string, n httpapi.NewWatch) (httpapi.Added, error) {
+	others := s.adding.begin(recipient) // before those that are there are counted
+	defer s.adding.end(recipient)
 	own, err := s.ownWatches(ctx, recipient)
 	if err != nil {
 		return httpapi.Added{}, err
 	}
-	if len(own) >= maxDeviceWatches {
-		return httpapi.Added{}, fmt.Errorf("%w: %d watches: remove one that you do not need any more", httpapi.ErrTooMany, len(own))
+	if n := len(own) + others; n >= maxDeviceWatches {
+		return httpapi.Added{}, fmt.Errorf("%w: %d watches: remove one that you do not need any more", httpapi.ErrTooMany, n)
 	}
 	added, err := s.AddWatch(ctx, NewWatch{
 		URL: n.URL, Name: strings.TrimSpace(n.Name), Recipient: recipient, Zone: n.Zone, Below: strings.TrimSpace(n.Below), BackInStock: n.BackInStock,

@@ -1,14 +1,17 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/internal/config"
+	"github.com/lastlook/lastlook/internal/httpapi"
 	"github.com/lastlook/lastlook/webpush"
 )
 
@@ -183,5 +186,34 @@ func TestMutesAreHealedAfterARestart(t *testing.T) {
 	}
 	if st, err := next.Outbox().Stats(t.Context(), clock.now()); err != nil || st.Muted != 0 {
 		t.Errorf("%d are muted, %v", st.Muted, err)
+	}
+}
+
+// A device adds many watches at the same moment: together they stay within its
+// quota.
+func TestQuotaOfWatchesAtOnce(t *testing.T) {
+	s := newShop(t, eur("598.00"))
+	w := newWeb(t, at(s))
+	r := DeviceRecipient("d_x")
+	for range maxDeviceWatches - 1 {
+		if _, err := w.AddWatch(t.Context(), NewWatch{URL: "http://" + shopHost + "/", Below: "1 EUR", Recipient: r, Channels: []string{config.PushChannel}, Foreign: true, NoLook: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if _, err := w.WatchFor(t.Context(), r, httpapi.NewWatch{URL: "http://" + shopHost + "/lamp", Below: "1 EUR"}); err != nil && !errors.Is(err, httpapi.ErrTooMany) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	own, err := w.ownWatches(t.Context(), r)
+	if err != nil || len(own) != maxDeviceWatches {
+		t.Errorf("%d watches, %v", len(own), err)
+	}
+	if len(w.adding.adding) != 0 {
+		t.Errorf("still adding: %v", w.adding.adding)
 	}
 }

@@ -124,6 +124,7 @@ type Server struct {
 	lanes    *pushLanes
 	looks    *nowLooks
 	proofs   *proofs
+	adding   *quota
 	channels atomic.Pointer[channelSet]
 	// healed says that mutes from before the start have been looked after.
 	healed atomic.Bool
@@ -159,7 +160,7 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 		return nil, errors.Join(err, st.outbox.Close())
 	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(),
+		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(),
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
 	s.channels.Store(channels)

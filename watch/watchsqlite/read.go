@@ -252,10 +252,17 @@ func (s *Store) Get(ctx context.Context, id string) (watch.Entry, error) {
 }
 
 // List implements [watch.Store].
-func (s *Store) List(ctx context.Context) ([]watch.Entry, error) {
+func (s *Store) List(ctx context.Context) ([]watch.Entry, error) { return s.list(ctx, "watches_all") }
+
+// ListFor implements [watch.Store].
+func (s *Store) ListFor(ctx context.Context, recipient string) ([]watch.Entry, error) {
+	return s.list(ctx, "watches_by_recipient", recipient)
+}
+
+func (s *Store) list(ctx context.Context, name string, args ...any) ([]watch.Entry, error) {
 	var list []*stored
 	err := s.read(ctx, "list watches", func(ctx context.Context, q *session) (err error) {
-		list, err = q.entries(ctx, "watches_all")
+		list, err = q.entries(ctx, name, args...)
 		return err
 	})
 	if err != nil {

@@ -190,6 +190,16 @@ func TestListIsOldestFirst(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	// A recipient's own are found among everybody's, and nobody's are none.
+	w := k.below("5 EUR")
+	w.Recipient = "device:d_x"
+	other := k.add(page(0), w)
+	for recipient, n := range map[string]int{"device:d_x": 1, k.get(want[0]).Watch.Recipient: len(want), "nobody": 0} {
+		own, err := k.s.ListFor(t.Context(), recipient)
+		if err != nil || len(own) != n || n == 1 && !reflect.DeepEqual(own[0], k.get(other.Watch.ID)) || n > 1 && own[0].Watch.ID != want[0] {
+			t.Errorf("of %s: %+v, %v", recipient, own, err)
+		}
+	}
 	cur := k.current(want[3], "w_nobody", want[0], want[3])
 	if len(cur) != 4 || cur[0].Watch.ID != want[3] || cur[1].Watch.ID != "" || cur[2].Watch.ID != want[0] || cur[3].Watch.ID != want[3] {
 		t.Errorf("current: %+v", cur)
@@ -440,7 +450,7 @@ func TestOpenAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	k := openKit(t, path)
-	if got := k.column(k.raw(), "SELECT version FROM lastlook_watch_schema"); !reflect.DeepEqual(got, []string{"1", "2"}) {
+	if got := k.column(k.raw(), "SELECT version FROM lastlook_watch_schema"); !reflect.DeepEqual(got, []string{"1", "2", "3"}) {
 		t.Errorf("versions %v", got)
 	}
 }

@@ -56,6 +56,9 @@ CROSS JOIN lastlook_watch_watches w ON w.recipient = v.value ->> 0 AND w.group_n
 -- name: watches_all
 SELECT {watch} FROM lastlook_watch_watches w ORDER BY w.created_at, w.n;
 
+-- name: watches_by_recipient
+SELECT {watch} FROM lastlook_watch_watches w WHERE w.recipient = ? ORDER BY w.created_at, w.n;
+
 -- name: states_by_watch
 SELECT s.watch, s.trigger_id, s.known, s.holding, s.episode, s.since, s.memory
 FROM json_each(?) v CROSS JOIN lastlook_watch_states s ON s.watch = v.value;
