@@ -118,15 +118,15 @@ func refuseBuilding(c ast.ComprehensionExpr) error {
 	var err error
 	macros := map[int64]bool{} // the lists that macros append
 	look := ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() {
-		case ast.CallKind:
+		kind := e.Kind()
+		if kind == ast.CallKind {
 			if args := e.AsCall().Args(); e.AsCall().FunctionName() == operators.Add && len(args) == 2 && isAccumulator(args[0]) {
 				macros[args[1].ID()] = true
 			}
-		case ast.ListKind, ast.MapKind, ast.StructKind:
-			if err == nil && !macros[e.ID()] && !constant(e) {
-				err = fmt.Errorf("%w: a list or an object is made for each element of another: make it of constants only, or outside", ErrInvalid)
-			}
+		}
+		builds := kind == ast.ListKind || kind == ast.MapKind || kind == ast.StructKind
+		if err == nil && builds && !macros[e.ID()] && !constant(e) {
+			err = fmt.Errorf("%w: a list or an object is made for each element of another: make it of constants only, or outside", ErrInvalid)
 		}
 	})
 	for _, part := range []ast.Expr{c.LoopCondition(), c.LoopStep(), c.Result()} {

@@ -1,6 +1,7 @@
-// Command bench measures the outbox on SQLite, Web Push, and how fast pages are
-// read; it writes results/sqlite.json, results/push.json, results/extract.json and
-// the tables in docs/benchmarks.md.
+// Command bench measures the outbox on SQLite, Web Push, how fast pages are read,
+// and how fast due listings are looked at; it writes results/sqlite.json,
+// results/push.json, results/extract.json, results/detect.json and the tables in
+// docs/benchmarks.md.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lastlook/lastlook/bench/internal/detectbench"
 	"github.com/lastlook/lastlook/bench/internal/pushbench"
 	"github.com/lastlook/lastlook/bench/internal/result"
 	"github.com/lastlook/lastlook/bench/internal/sqlitebench"
@@ -60,13 +62,13 @@ var parts = []part{
 }
 
 // ownParts have a file and a table of their own.
-var ownParts = []string{pushPart, extractPart}
+var ownParts = []string{pushPart, extractPart, detectPart}
 
 func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
-	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push), extract (reading pages)")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push), extract (reading pages), detect (sweeping due listings)")
 	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
 	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
 	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
@@ -103,6 +105,9 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(args) == 1 && args[0] == pushbench.ServeCommand {
 		return pushbench.Serve(ctx, os.Stdin, os.Stdout)
 	}
+	if len(args) == 1 && args[0] == detectbench.ShopCommand {
+		return detectbench.ServeShop(ctx, os.Stdin, os.Stdout)
+	}
 	o, err := parse(args)
 	if err != nil {
 		return err
@@ -132,7 +137,10 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := runPush(ctx, o); err != nil {
 		return err
 	}
-	return runExtract(ctx, o)
+	if err := runExtract(ctx, o); err != nil {
+		return err
+	}
+	return runDetect(ctx, o)
 }
 
 // publish writes what a run came to: the file, the table, and a line for people.

@@ -15,6 +15,7 @@ const (
 	sqliteTable  = "sqlite"
 	pushTable    = "push"
 	extractTable = "extract"
+	detectTable  = "detect"
 )
 
 // marks are the lines between which a table stands.
