@@ -9,10 +9,12 @@ import (
 
 type checkCmd struct {
 	URL string `arg:"" help:"The page's address."`
+
+	Browser browserFlag `help:"Let Chromium render the page, as watches with --source browser do: the one that is found, or --browser=PATH."`
 }
 
 // Help implements [kong.HelpProvider].
-func (checkCmd) Help() string {
+func (*checkCmd) Help() string {
 	return `Shows what a watch would see, where in the page it stands, and all that there was to choose from: each candidate with the rule that read it, and why it was taken or not. Nothing is stored.
 
 Exit codes: 0 seen; 3 could not look (a block page, a timeout, no such page), so nobody knows; 4 looked, and the page shows no single product; 5 looked, and the page gives several answers, of which none is taken.
@@ -22,6 +24,7 @@ Example: lastlook check https://shop.example/camera`
 
 // Run looks once.
 func (c *checkCmd) Run(ctx context.Context, a *app) error {
+	a.browser = c.Browser.options()
 	opt := a.options()
 	if missing, err := a.missing(); err == nil && !missing {
 		opt.Dir, _ = a.dir() // only for what it allows; nothing is stored

@@ -35,6 +35,7 @@ type cli struct {
 	Export     exportCmd     `cmd:"" help:"Write all watches into a file."`
 	Import     importCmd     `cmd:"" help:"Add the watches of a file: of lastlook export, CSV, a list of addresses, a backup of changedetection.io."`
 	Channel    channelCmd    `cmd:"" help:"Add, list and remove the ways to be told."`
+	Source     sourceCmd     `cmd:"" help:"List what pages are read by, and set the keys that some services need."`
 	Device     deviceCmd     `cmd:"" help:"See the devices that are told by push, and change the keys."`
 	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`
 	Demo       demoCmd       `cmd:"" help:"Play a simulated day in a shop under three ways to notify, and count what each told that was not true."`
@@ -83,6 +84,8 @@ type app struct {
 	// http says where the page is served, contact who answers for it.
 	http    server.HTTPOptions
 	contact string
+	// browser says whether pages can be looked at with a browser.
+	browser server.BrowserOptions
 }
 
 // aboutFlag is --version, which needs no command and no other flag.
@@ -219,7 +222,7 @@ func (a *app) reading(ctx context.Context, f func(s *server.Server) error) (err 
 
 func (a *app) options() server.Options {
 	return server.Options{Logger: a.log, Version: buildInfo().Version, Clock: a.now,
-		HTTP: a.http, Push: server.PushOptions{Contact: a.contact},
+		HTTP: a.http, Push: server.PushOptions{Contact: a.contact}, Browser: a.browser,
 		AllowPrivate: a.flags.AllowPrivate, Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
 }
 

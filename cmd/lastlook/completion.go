@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/server"
 )
 
@@ -172,6 +173,10 @@ func valuesOf(v *kong.Value, what string, dynamic func(kind string) []string) []
 		return v.EnumSlice()
 	}
 	switch what {
+	case "source":
+		return server.SourceNames()
+	case "source set", "source remove":
+		return config.KeyedSources()
 	case "reason":
 		return reasonNames()
 	case "to", "channel", "channel remove", "channel unmute":

@@ -23,18 +23,20 @@ func TestCandidates(t *testing.T) {
 	}
 	m := model(t)
 	for _, c := range []struct{ words, want string }{
-		{"|", "serve tick check watch explain export import channel device outbox demo version completion"},
+		{"|", "serve tick check watch explain export import channel source device outbox demo version completion"},
 		{"wa|", "watch"},
 		{"watch |", "add list show pause resume accept remove"},
 		{"--json watch re|", "resume remove"},
 		{"--data x watch |", "add list show pause resume accept remove"},
 		{"--log-level |", "debug info warn error"},
 		{"--log-level=w|", "--log-level=warn"},
-		{"watch add http://x --b|", "--back-in-stock --below"},
+		{"watch add http://x --b|", "--back-in-stock --below --browser"},
 		{"watch add --no|", "--no-check"},
 		{"watch add --to |", "log phone"},
 		{"watch add --to p|", "phone"},
 		{"watch add --back-in-stock --to=|", "--to=log --to=phone"},
+		{"watch add --source |", "page json shopify feed rakuten yahoo browser"},
+		{"source set |", "rakuten yahoo"},
 		{"watch show |", "w_1 w_2"},
 		{"watch remove w_1 |", "w_1 w_2"},
 		{"explain |", "w_1 w_2"},
@@ -47,7 +49,7 @@ func TestCandidates(t *testing.T) {
 		{"channel remove |", "log phone"},
 		{"completion |", "bash zsh fish"},
 		{"--lo|", "--log-format --log-level"},
-		{"nonsense |", "serve tick check watch explain export import channel device outbox demo version completion"},
+		{"nonsense |", "serve tick check watch explain export import channel source device outbox demo version completion"},
 		{"-q se|", "serve"},
 	} {
 		words := strings.Split(strings.TrimSuffix(c.words, "|"), " ")

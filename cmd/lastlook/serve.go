@@ -11,6 +11,8 @@ type serveCmd struct {
 	Public  bool   `env:"LASTLOOK_PUBLIC" help:"Listen where others than this machine reach it, on purpose."`
 	BaseURL string `name:"base-url" env:"LASTLOOK_BASE_URL" placeholder:"URL" help:"The address that people use, such as https://lastlook.example, if a proxy stands before it."`
 	Contact string `env:"LASTLOOK_CONTACT" placeholder:"WHO" help:"Where a push service can reach you: mailto:you@example.com or https://example.com."`
+
+	Browser browserFlag `env:"LASTLOOK_BROWSER" help:"Also run Chromium, for watches with --source browser: the one that is found, or --browser=PATH."`
 }
 
 // Help implements [kong.HelpProvider].
@@ -31,20 +33,24 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		a.http.Listen = ""
 	}
 	a.contact = c.Contact
+	a.browser = c.Browser.options()
 	return a.with(ctx, func(s *server.Server) error { return s.Serve(ctx) })
 }
 
-type tickCmd struct{}
+type tickCmd struct {
+	Browser browserFlag `env:"LASTLOOK_BROWSER" help:"Also run Chromium, for watches with --source browser: the one that is found, or --browser=PATH."`
+}
 
 // Help implements [kong.HelpProvider].
-func (tickCmd) Help() string {
+func (*tickCmd) Help() string {
 	return `For machines without a service of their own: run it from cron every minute or so, instead of serve.
 
 Example: * * * * * lastlook tick --quiet`
 }
 
 // Run makes one pass.
-func (tickCmd) Run(ctx context.Context, a *app) error {
+func (c *tickCmd) Run(ctx context.Context, a *app) error {
+	a.browser = c.Browser.options()
 	if a.out.json {
 		a.messages = a.streams.err // standard output is for the one JSON value
 	}

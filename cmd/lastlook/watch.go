@@ -31,7 +31,8 @@ type watchAddCmd struct {
 	Recipient   string        `default:"me" placeholder:"WHO" help:"Who is told (default ${default})."`
 	IgnoreStock bool          `help:"Tell by the price alone, whether or not it is in stock."`
 	Zone        string        `placeholder:"ZONE" help:"The IANA time zone in which \"once a day\" is counted, such as Europe/Berlin; the default is UTC."`
-	Source      string        `default:"page" placeholder:"NAME" help:"What reads it: page, json, shopify or feed (default ${default})."`
+	Source      string        `default:"page" placeholder:"NAME" help:"What reads it: page, json, shopify, feed, rakuten, yahoo or browser (default ${default})."`
+	Browser     browserFlag   `env:"LASTLOOK_BROWSER" help:"With --source browser: --browser=PATH is Chromium's program, if it is not the one that is found."`
 	Read        readFlags     `embed:""`
 	Check       bool          `default:"true" negatable:"" help:"Look at the page at once; --no-check leaves that to serve."`
 }
@@ -53,6 +54,9 @@ type addedView struct {
 	Holding  []string  `json:"holding"`
 }
 
+// browserSource is the source that needs a browser.
+const browserSource = "browser"
+
 // Run adds a watch.
 func (c *watchAddCmd) Run(ctx context.Context, a *app) error {
 	if c.When.asksNothing() {
@@ -60,6 +64,10 @@ func (c *watchAddCmd) Run(ctx context.Context, a *app) error {
 	}
 	if c.Every == 0 {
 		return server.CheckInterval(c.Every) // the server takes 0 for its default
+	}
+	if c.Source == browserSource { // which is asked for so, whatever the flag says
+		a.browser = c.Browser.options()
+		a.browser.On, a.browser.Patient = true, true
 	}
 	return a.with(ctx, func(s *server.Server) error {
 		added, err := s.AddWatch(ctx, server.NewWatch{
@@ -94,6 +102,9 @@ func (a *app) printAdded(added *server.Added) {
 	}
 	if added.Look != nil && added.Look.Observation == nil {
 		a.out.linef("warning: the page could not be read; the watch stays and will look again")
+	}
+	if added.Entry.Listing.Source == browserSource {
+		a.out.notef("read by a browser: lastlook serve needs --browser for that")
 	}
 	if len(added.Holding) > 0 {
 		a.out.notef("this holds already and will be told: %s", strings.Join(added.Holding, "; "))

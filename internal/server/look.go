@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/source/browser"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
 )
@@ -64,10 +65,15 @@ func (l *Look) Ambiguous() bool {
 	return o.Ambiguous
 }
 
-// Check looks at a URL once. It needs no data directory and stores nothing.
+// Check looks at a URL once, with the browser if that is on. It needs no data
+// directory and stores nothing.
 // The error says what is wrong with the URL; what became of the look is in it.
-func Check(ctx context.Context, opt Options, address string) (Look, error) {
+func Check(ctx context.Context, opt Options, address string) (look Look, err error) {
 	opt = opt.withDefaults()
+	source := pageSource
+	if opt.Browser.On {
+		source, opt.Browser.Patient = browser.SourceName, true
+	}
 	u, err := parseURL(address)
 	if err != nil {
 		return Look{}, err
@@ -76,12 +82,13 @@ func Check(ctx context.Context, opt Options, address string) (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	service, err := watch.New(watch.Config{Store: noStore{}, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand})
+	defer func() { err = errors.Join(err, sources.close()) }()
+	service, err := watch.New(watch.Config{Store: noStore{}, Sources: sources.by, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand})
 	if err != nil {
 		return Look{}, err
 	}
 	var candidates []Candidate
-	look := lookAt(extract.WithCandidates(ctx, &candidates), service, opt.Clock, watch.Listing{Source: pageSource, URL: u, Private: true})
+	look = lookAt(extract.WithCandidates(ctx, &candidates), service, opt.Clock, watch.Listing{Source: source, URL: u, Private: true})
 	look.Candidates = candidates
 	return look, ctx.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/channel/log"
@@ -19,10 +20,13 @@ import (
 	"github.com/lastlook/lastlook/device/devicesqlite"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/door"
+	"github.com/lastlook/lastlook/source/browser"
 	"github.com/lastlook/lastlook/source/feed"
 	"github.com/lastlook/lastlook/source/jsonapi"
 	"github.com/lastlook/lastlook/source/page"
+	"github.com/lastlook/lastlook/source/rakuten"
 	"github.com/lastlook/lastlook/source/shopify"
+	"github.com/lastlook/lastlook/source/yahoo"
 	"github.com/lastlook/lastlook/store/sqlite"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/watchsqlite"
@@ -85,8 +89,14 @@ func OpenStores(ctx context.Context, dir string) (lastlook.Store, watch.Store, f
 	return s.outbox, s.watches, s.outbox.Close, nil
 }
 
-// newSources makes the sources that listings can be looked at with.
-func newSources(opt Options) (map[string]watch.Source, error) {
+// sourceSet are the sources that listings can be looked at with.
+type sourceSet struct {
+	by      map[string]watch.Source
+	browser *browser.Source // nil if it is off
+}
+
+// newSources makes them. Close what it returns.
+func newSources(opt Options) (*sourceSet, error) {
 	public, err := newClient(opt, door.Public)
 	if err != nil {
 		return nil, err
@@ -95,21 +105,61 @@ func newSources(opt Options) (map[string]watch.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := page.New(page.Config{Client: public, Private: private, Clock: opt.Clock})
-	if err != nil {
-		return nil, fmt.Errorf("source %q: %w", pageSource, err)
+	out := &sourceSet{by: map[string]watch.Source{browser.SourceName: off{errBrowserOff}}}
+	for name, construct := range map[string]func() (watch.Source, error){
+		pageSource: func() (watch.Source, error) {
+			return page.New(page.Config{Client: public, Private: private, Clock: opt.Clock})
+		},
+		jsonapi.SourceName: func() (watch.Source, error) {
+			return jsonapi.New(jsonapi.Config{Client: public, Private: private, Clock: opt.Clock})
+		},
+		shopify.SourceName: func() (watch.Source, error) {
+			return shopify.New(shopify.Config{Client: public, Private: private, Clock: opt.Clock})
+		},
+		feed.SourceName: func() (watch.Source, error) {
+			return feed.New(feed.Config{Client: public, Private: private, Clock: opt.Clock})
+		},
+	} {
+		if out.by[name], err = construct(); err != nil {
+			return nil, fmt.Errorf("source %q: %w", name, err)
+		}
 	}
-	out := map[string]watch.Source{pageSource: src}
-	if out[jsonapi.SourceName], err = jsonapi.New(jsonapi.Config{Client: public, Private: private, Clock: opt.Clock}); err != nil {
-		return nil, fmt.Errorf("source %q: %w", jsonapi.SourceName, err)
+	for _, name := range config.KeyedSources() {
+		out.by[name] = &keyed{name: name, dir: opt.Dir, make: func(k config.SourceKey) (watch.Source, error) { return newKeyed(public, opt.Clock, k) }}
 	}
-	if out[shopify.SourceName], err = shopify.New(shopify.Config{Client: public, Private: private, Clock: opt.Clock}); err != nil {
-		return nil, fmt.Errorf("source %q: %w", shopify.SourceName, err)
-	}
-	if out[feed.SourceName], err = feed.New(feed.Config{Client: public, Private: private, Clock: opt.Clock}); err != nil {
-		return nil, fmt.Errorf("source %q: %w", feed.SourceName, err)
+	if opt.Browser.On { // last, for it has something to close
+		if out.browser, err = newBrowser(opt); err != nil {
+			return nil, fmt.Errorf("source %q: %w", browser.SourceName, err)
+		}
+		out.by[browser.SourceName] = out.browser
 	}
 	return out, nil
+}
+
+// newKeyed makes a source with its key.
+func newKeyed(client *http.Client, clock func() time.Time, k config.SourceKey) (watch.Source, error) {
+	switch k.Source {
+	case rakuten.SourceName:
+		return rakuten.New(rakuten.Config{Client: client, Clock: clock, ApplicationID: string(k.ID), AccessKey: string(k.Key), Site: k.Site})
+	case yahoo.SourceName:
+		return yahoo.New(yahoo.Config{Client: client, Clock: clock, AppID: string(k.ID)})
+	}
+	return nil, fmt.Errorf("the source %q takes no key", k.Source)
+}
+
+// ready reports why a source cannot look yet, if so.
+func (s *sourceSet) ready(name string) error {
+	if r, ok := s.by[name].(interface{ ready() error }); ok {
+		return r.ready()
+	}
+	return nil
+}
+
+func (s *sourceSet) close() error {
+	if s.browser == nil {
+		return nil
+	}
+	return s.browser.Close()
 }
 
 // outcomeOf returns what a look came to, from its error.
@@ -188,7 +238,7 @@ func splitNtfy(address string) (server, topic string, err error) {
 // newClient makes a client. It follows no redirects: channels never do, and the
 // source decides about each step itself.
 func newClient(opt Options, trust door.Trust) (*http.Client, error) {
-	cfg := door.Config{Trust: trust, UserAgent: door.UserAgent(opt.Version, ""), RootCAs: opt.RootCAs, Via: opt.Via}
+	cfg := opt.door(trust)
 	if trust == door.Operator {
 		allow, err := opt.allowed()
 		if err != nil {
@@ -197,6 +247,11 @@ func newClient(opt Options, trust door.Trust) (*http.Client, error) {
 		cfg.Allow = allow
 	}
 	return door.New(cfg)
+}
+
+// door returns what every way out has in common.
+func (o Options) door(trust door.Trust) door.Config {
+	return door.Config{Trust: trust, UserAgent: door.UserAgent(o.Version, ""), RootCAs: o.RootCAs, Via: o.Via}
 }
 
 // allowed returns what operators' addresses may lead to besides public ones: by
@@ -222,4 +277,16 @@ func (o Options) allowed() (door.Allow, error) {
 func CheckChannel(opt Options, c config.Channel) error {
 	_, err := newChannels(opt.withDefaults(), config.Channels{c})
 	return err
+}
+
+// CheckSourceKey reports what is wrong with a key that is to be set.
+func CheckSourceKey(opt Options, k config.SourceKey) error {
+	client, err := newClient(opt, door.Public)
+	if err != nil {
+		return err
+	}
+	if _, err := newKeyed(client, opt.Clock, k); err != nil {
+		return fmt.Errorf("%w: source %q: %w", config.ErrInvalid, k.Source, err)
+	}
+	return nil
 }

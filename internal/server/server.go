@@ -86,6 +86,8 @@ type Options struct {
 	// pushed to.
 	HTTP HTTPOptions
 	Push PushOptions
+	// Browser says whether pages can be looked at with a browser.
+	Browser BrowserOptions
 	// RootCAs and Via put a test's servers in the place of public ones; see
 	// internal/door.
 	RootCAs *x509.CertPool
@@ -119,6 +121,7 @@ type Server struct {
 	store    outboxStore
 	watches  watch.Store
 	service  *watch.Service
+	sources  *sourceSet
 	outbox   *lastlook.Outbox
 	devices  *device.Service
 	lanes    *pushLanes
@@ -151,6 +154,16 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s, err := assemble(ctx, opt, sources)
+	if err != nil {
+		return nil, errors.Join(err, sources.close())
+	}
+	s.channels.Store(channels)
+	return s, nil
+}
+
+// assemble opens the database of a server with its sources.
+func assemble(ctx context.Context, opt Options, sources *sourceSet) (*Server, error) {
 	st, err := openStores(ctx, opt.Dir.Database())
 	if err != nil {
 		return nil, err
@@ -160,11 +173,10 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 		return nil, errors.Join(err, st.outbox.Close())
 	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(),
+		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), sources: sources,
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
-	s.channels.Store(channels)
-	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
+	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources.by, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
 	if err == nil {
 		s.devices, err = device.New(device.Config{Store: st.devices, Clock: opt.Clock, Unmute: s.unmutePush})
 	}
@@ -174,8 +186,9 @@ func Open(ctx context.Context, opt Options) (*Server, error) {
 	return s, nil
 }
 
-// Close closes the database. Serve must have returned.
-func (s *Server) Close() error { return s.store.Close() }
+// Close ends the browser, if there is one, and closes the database. Serve must
+// have returned.
+func (s *Server) Close() error { return errors.Join(s.sources.close(), s.store.Close()) }
 
 // Outbox returns the outbox.
 func (s *Server) Outbox() *lastlook.Outbox { return s.outbox }

@@ -34,6 +34,9 @@ func (s *Server) AddWatch(ctx context.Context, n NewWatch) (Added, error) {
 	if err := s.channels.Load().check(&w); err != nil {
 		return Added{}, err
 	}
+	if err := s.sources.ready(l.Source); err != nil {
+		return Added{}, err
+	}
 	var look *Look
 	if !n.NoLook {
 		got := lookAt(ctx, s.service, s.opt.Clock, l)
@@ -187,6 +190,12 @@ func (s *Server) withhold(ctx context.Context, id string, reason lastlook.Reason
 		dropped, err = dropped+n, errors.Join(err, dropErr)
 	}
 	return dropped, err
+}
+
+// ReadBy returns the watches whose listings a source reads.
+func (s *Server) ReadBy(ctx context.Context, source string) ([]Entry, error) {
+	all, err := s.watches.List(ctx)
+	return slices.DeleteFunc(all, func(e Entry) bool { return e.Listing.Source != source }), err
 }
 
 // Using returns the watches that tell through a channel.

@@ -125,6 +125,13 @@ func (s *Source) Look(ctx context.Context, l watch.Listing) (watch.Observation, 
 	})
 }
 
+// ValidateListing reports, wrapping [watch.ErrInvalid], that a listing names no
+// item.
+func ValidateListing(l watch.Listing) error {
+	_, err := query(l)
+	return err
+}
+
 // query asks for the item: by its code, or among those of its shop by the name
 // in its address.
 func query(l watch.Listing) (url.Values, error) {
