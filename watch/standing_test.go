@@ -217,4 +217,8 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+	first := watch.History{Lows: []watch.Low{{Day: day, Price: low}, {Day: day, Price: low, Buyable: true}}}
+	if got := watch.Warnings(watchFor(below(t, "79 EUR")), seen(t, start, "80 EUR", watch.InStock), first); len(got) > 0 {
+		t.Errorf("on the first day: %q", got)
+	}
 }

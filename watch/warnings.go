@@ -11,7 +11,12 @@ import (
 // same: pages change.
 func Warnings(w *Watch, o *Observation, h History) []string {
 	var out []string
-	lowest := h.LowestOf(o.Price.Currency())
+	// On the first day, the lowest price is about the one that stands there: that
+	// the target lies under it is what watches are for.
+	var lowest price.Money
+	if h.days() > 1 {
+		lowest = h.LowestOf(o.Price.Currency())
+	}
 	for i := range w.Triggers {
 		out = append(out, w.Triggers[i].warnings(w, o, lowest)...)
 	}
@@ -60,6 +65,16 @@ func (t *Trigger) warnings(w *Watch, o *Observation, lowest price.Money) (out []
 		out = append(out, fmt.Sprintf("%s: %q cannot hold until it does; remove the watch and add it again with --ignore-stock to be told by the price alone", noStock, t))
 	}
 	return out
+}
+
+// days counts the days of a history.
+func (h History) days() (n int) {
+	for i := range h.Lows { // oldest first
+		if i == 0 || h.Lows[i].Day != h.Lows[i-1].Day {
+			n++
+		}
+	}
+	return n
 }
 
 // LowestOf returns the lowest price of a history in the currency, whether or not
