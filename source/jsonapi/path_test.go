@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lastlook/lastlook/source/jsonapi"
 	"github.com/lastlook/lastlook/watch"
@@ -71,10 +70,9 @@ func TestValue(t *testing.T) {
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	began := time.Now()
-	_, err := jsonapi.Read(ctx, []byte("["+strings.Repeat("1,", 1<<20)+"1]"), watch.Options{ValuePath: "[..] | [..] | length"}, "")
-	if err == nil || time.Since(began) > 10*time.Second {
-		t.Errorf("%v after %s", err, time.Since(began))
+	o, err := jsonapi.Read(ctx, []byte("["+strings.Repeat("1,", 1<<12)+"1]"), watch.Options{ValuePath: "[..] | [..] | length"}, "")
+	if err == nil {
+		t.Errorf("it ran to its end, and gave %s", o.Value)
 	}
 }
 
