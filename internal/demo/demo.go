@@ -1,5 +1,6 @@
-// Package demo plays a simulated day in a small shop under three ways to
-// notify, and counts what each of them told that was not true.
+// Package demo plays a simulated day in a few small shops under three ways to
+// notify, and counts what each of them told that was not true. lastlook reads the
+// shops' pages, of several countries, with the real extractor.
 package demo
 
 import (
@@ -81,8 +82,8 @@ func simulate(ctx context.Context, opt Options, out io.Writer) (Result, map[stri
 	res := Result{Seed: opt.Seed, Policies: map[string]Counts{}}
 	plays := map[string]*play{}
 	if !opt.JSON && !opt.Quiet {
-		fmt.Fprintf(out, "A shop with %d products, %d hours, seed %d. Prices and stock move also while pages load and\nmessages travel. This is what lastlook does:\n\n",
-			products, int(length.Hours()), opt.Seed)
+		fmt.Fprintf(out, "Shops in %d countries, %d products, %d hours, seed %d. Prices and stock move also while pages load and\nmessages travel. This is what lastlook does; it reads the shops' pages as it reads real ones:\n\n",
+			len(markets), products, int(length.Hours()), opt.Seed)
 	}
 	for _, pol := range []policy{us, newOriginal(), newDirect()} {
 		tell := func(string, ...any) {}

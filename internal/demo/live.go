@@ -105,7 +105,7 @@ func newLive(opt Options) *live {
 	r := w.rand("live")
 	at := func(from int) time.Duration { return time.Duration(from*1000+r.IntN(3000)) * time.Millisecond }
 	for i, s := range []script{{falls: at(3)}, {falls: at(5), flash: true}, {falls: at(1), outage: 5 * time.Second}, {falls: at(12)}} {
-		p := &product{id: fmt.Sprintf("p%d", i), title: names[i], target: 50000, stockWatch: i == 3}
+		p := &product{id: fmt.Sprintf("p%d", i), title: names[i], market: &markets[i], target: 50000, stockWatch: i == 3}
 		f := fact{at: now, cents: 59800, stock: watch.InStock}
 		if p.stockWatch {
 			f.stock = watch.OutOfStock
@@ -141,7 +141,7 @@ func (l *live) setUp(ctx context.Context, path, shop, hook string) (*server.Serv
 		n := server.NewWatch{URL: shop + "/" + p.id, Name: p.title, Recipient: recipient, Every: watch.MinInterval,
 			Channels: []string{liveChannel}, BackInStock: p.stockWatch}
 		if !p.stockWatch {
-			n.Below = money(p.target).String()
+			n.Below = p.market.money(p.target).String()
 		}
 		if _, err := srv.AddWatch(ctx, n); err != nil {
 			return nil, errors.Join(err, srv.Close())
@@ -176,14 +176,8 @@ func (l *live) page(w http.ResponseWriter, r *http.Request) {
 		s.outage = 0
 		l.scripts[p] = s
 	}
-	state := "https://schema.org/OutOfStock"
-	if f.stock == watch.InStock {
-		state = "https://schema.org/InStock"
-	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprintf(w, `<!doctype html><title>%s</title><script type="application/ld+json">
-{"@context":"https://schema.org","@type":"Product","name":%q,"offers":{"@type":"Offer","price":"%d.%02d","priceCurrency":"EUR","availability":%q}}
-</script><h1>%s</h1>`, p.title, p.title, f.cents/100, f.cents%100, state, p.title)
+	_, _ = io.WriteString(w, p.pageOf(f)) // whoever asked may have gone
 }
 
 // receive takes a signed message.

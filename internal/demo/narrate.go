@@ -62,7 +62,7 @@ func said(b json.RawMessage) string {
 	if len(b) == 0 || json.Unmarshal(b, &v) != nil {
 		return "nothing"
 	}
-	s := strings.TrimSuffix(v.Observation.Price.String(), " EUR")
+	s := v.Observation.Price.String()
 	if v.Observation.Availability != watch.InStock {
 		s += ", " + strings.ReplaceAll(string(v.Observation.Availability), "_", " ")
 	}

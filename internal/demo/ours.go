@@ -29,12 +29,12 @@ func newOurs(ctx context.Context, w *world, outbox lastlook.Store, watches watch
 	o := &ours{outbox: outbox, watches: watches, products: map[string]*product{}, byWatch: map[string]*product{},
 		channels: channels, told: map[lastlook.ID]lastlook.State{}}
 	for _, p := range w.products {
-		u, err := watch.ParseURL("https://shop.example/" + p.id)
+		u, err := watch.ParseURL(p.address())
 		if err != nil {
 			return nil, err
 		}
 		o.products[u] = p
-		trigger := watch.Trigger{ID: "t", Kind: watch.Below, Target: money(p.target), PerDay: -1}
+		trigger := watch.Trigger{ID: "t", Kind: watch.Below, Target: p.market.money(p.target), PerDay: -1}
 		if p.stockWatch {
 			trigger = watch.Trigger{ID: "t", Kind: watch.BackInStock, PerDay: -1}
 		}
@@ -97,14 +97,14 @@ func (o *ours) minute(p *process) error {
 	return nil
 }
 
-// source looks at the simulated shop.
+// source looks at the simulated shop, and reads its pages with the real extractor.
 type source struct {
 	o     *ours
 	p     *process
 	sweep bool
 }
 
-func (s *source) Look(_ context.Context, l watch.Listing) (watch.Observation, error) {
+func (s *source) Look(ctx context.Context, l watch.Listing) (watch.Observation, error) {
 	pr := s.o.products[l.URL]
 	f, at, err := s.p.look(pr, s.sweep)
 	if _, down := errors.AsType[errShop](err); down && s.sweep {
@@ -113,7 +113,9 @@ func (s *source) Look(_ context.Context, l watch.Listing) (watch.Observation, er
 	if err != nil {
 		return watch.Observation{}, err
 	}
-	return watch.Observation{At: at, Price: money(f.cents), Availability: f.stock, Title: pr.title}, nil
+	o, err := pr.read(ctx, f)
+	o.At = at
+	return o, err
 }
 
 // receiver delivers to the simulated receiver.

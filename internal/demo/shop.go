@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook/watch"
-	"github.com/lastlook/lastlook/watch/price"
 )
 
 // The scale of the simulation.
@@ -33,7 +32,8 @@ func (s seeded) rand(what ...any) *rand.Rand {
 	return rand.New(rand.NewPCG(s.seed, h.Sum64()))
 }
 
-// fact is what is true of a product from a moment on.
+// fact is what is true of a product from a moment on. What its cents are in money
+// is its market's affair.
 type fact struct {
 	at    time.Time
 	cents int
@@ -58,6 +58,7 @@ func in(ts []trouble, t time.Time) (status int, ok bool) {
 // product is one page of the shop, with its whole future.
 type product struct {
 	id, title string
+	market    *market
 	log       []fact // the shop's own log, in order of time
 	troubles  []trouble
 	// target is the price that its watchers wait for, in cents.
@@ -109,7 +110,7 @@ func newWorld(seed uint64, simulated time.Duration) *world {
 	w := &world{seeded: seeded{seed}, end: end}
 	for i := range products {
 		r := w.rand("product", i)
-		p := &product{id: fmt.Sprintf("p%02d", i), title: names[i%len(names)], target: 50000, stockWatch: i%4 == 3}
+		p := &product{id: fmt.Sprintf("p%02d", i), title: names[i%len(names)], market: &markets[i%len(markets)], target: 50000, stockWatch: i%4 == 3}
 		cents := 52000 + r.IntN(9000)
 		stock := watch.InStock
 		for t := begin; t.Before(end); {
@@ -193,14 +194,6 @@ func (w *world) answer(p *product, channel string, t time.Time) answer {
 		return answer{took: time.Duration(3000+r.IntN(9000)) * time.Millisecond, accepted: true, status: 202}
 	}
 	return answer{took: time.Duration(50+r.IntN(900)) * time.Millisecond, accepted: true, status: 202}
-}
-
-func money(cents int) price.Money {
-	m, err := price.New(fmt.Sprintf("%d.%02d", cents/100, cents%100), "EUR")
-	if err != nil {
-		panic(err) // a whole number of cents is always money
-	}
-	return m
 }
 
 // channels are what every watch tells through.
