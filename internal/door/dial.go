@@ -54,7 +54,28 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 		}
 		return d.admitted(address)
 	}
-	return own.DialContext(ctx, network, address)
+	conn, err := own.DialContext(ctx, network, address)
+	if err != nil && d.guard.trust == Public {
+		err = withoutAddresses(err)
+	}
+	return conn, err
+}
+
+// withoutAddresses takes out of an error what a stranger did not know: what a
+// name means to the local name server, and where that is. Errors are shown to
+// whoever chose the address, who could else read a private network's names.
+func withoutAddresses(err error) error {
+	switch e := err.(type) {
+	case *net.OpError:
+		plain := *e
+		plain.Source, plain.Addr, plain.Err = nil, nil, withoutAddresses(e.Err)
+		return &plain
+	case *net.DNSError:
+		plain := *e
+		plain.Server = ""
+		return &plain
+	}
+	return err
 }
 
 // publicPorts are those of the web, and the two that development servers use.

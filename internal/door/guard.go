@@ -87,7 +87,8 @@ func (g *guard) refusal(a netip.Addr) error {
 	a = a.Unmap().WithZone("")
 	switch {
 	case g.trust == Public:
-		return fmt.Errorf("%w: %s: only an address that the operator has entered may be private", ErrNotPublic, a)
+		// Not which: whoever chose the name reads this.
+		return fmt.Errorf("%w: only an address that the operator has entered may be private", ErrNotPublic)
 	case nobodys(a):
 		return fmt.Errorf("%w: %s: nobody can be called there: correct the operator's address", ErrNotPublic, a)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -198,5 +199,31 @@ func TestDialer(t *testing.T) {
 	}
 	if _, err := d.DialContext(t.Context(), "tcp", "shop.example"); err == nil {
 		t.Error("connected to no port")
+	}
+}
+
+// Whoever chose a name reads the error: not what the name means in a private
+// network, nor which name server said so. An operator needs to know.
+func TestErrorsTellStrangersNoAddresses(t *testing.T) {
+	n := &names{answers: [][]string{{"10.11.12.13"}}}
+	for trust, shown := range map[Trust]bool{Public: false, Operator: true} {
+		client, err := New(Config{Trust: trust, Resolver: n.resolver()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Get("http://intranet.example/")
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if !errors.Is(err, ErrNotPublic) || strings.Contains(err.Error(), "10.11.12.13") != shown {
+			t.Errorf("%s: %v", trust, err)
+		}
+	}
+	err := withoutAddresses(&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "intranet.example", Server: "10.0.0.53:53", IsNotFound: true}})
+	if got, want := err.Error(), "dial tcp: lookup intranet.example: no such host"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); !ok || !dns.IsNotFound {
+		t.Errorf("it is no such error any more: %v", err)
 	}
 }
