@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"syscall"
@@ -65,13 +66,13 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 // name means to the local name server, and where that is. Errors are shown to
 // whoever chose the address, who could else read a private network's names.
 func withoutAddresses(err error) error {
-	switch e := err.(type) {
-	case *net.OpError:
-		plain := *e
-		plain.Source, plain.Addr, plain.Err = nil, nil, withoutAddresses(e.Err)
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		plain := *op
+		plain.Source, plain.Addr, plain.Err = nil, nil, withoutAddresses(op.Err)
 		return &plain
-	case *net.DNSError:
-		plain := *e
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		plain := *dns
 		plain.Server = ""
 		return &plain
 	}

@@ -149,14 +149,22 @@ func (s *Server) WatchFor(ctx context.Context, recipient string, n httpapi.NewWa
 	if n := len(own) + others; n >= maxDeviceWatches {
 		return httpapi.Added{}, fmt.Errorf("%w: %d watches: remove one that you do not need any more", httpapi.ErrTooMany, n)
 	}
+	address, err := parseURL(n.URL)
+	if err != nil {
+		return httpapi.Added{}, err
+	}
 	added, err := s.AddWatch(ctx, NewWatch{
-		URL: n.URL, Name: strings.TrimSpace(n.Name), Recipient: recipient, Zone: n.Zone, Below: strings.TrimSpace(n.Below), BackInStock: n.BackInStock,
+		NoLook: !s.mayLook(ctx, address),
+		URL:    address, Name: strings.TrimSpace(n.Name), Recipient: recipient, Zone: n.Zone, Below: strings.TrimSpace(n.Below), BackInStock: n.BackInStock,
 		IgnoreStock: n.IgnoreStock, Channels: []string{config.PushChannel}, Foreign: true,
 	})
 	if err != nil && added.Entry.Watch.ID == "" {
 		return httpapi.Added{}, err
 	}
 	out := httpapi.Added{Watch: watchView(&added.Entry), Warnings: append([]string{}, added.Warnings...), Holding: append([]string{}, added.Holding...)}
+	if added.Look == nil {
+		out.Warnings = append(out.Warnings, "the page was not looked at yet: "+errAskedMuch.Error())
+	}
 	if added.Look != nil && added.Look.Observation == nil {
 		out.Problem = added.Look.Error
 		out.Warnings = append(out.Warnings, "the page could not be read: the watch stays, and will look again")

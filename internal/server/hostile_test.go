@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,5 +216,45 @@ func TestQuotaOfWatchesAtOnce(t *testing.T) {
 	}
 	if len(w.adding.adding) != 0 {
 		t.Errorf("still adding: %v", w.adding.adding)
+	}
+}
+
+// Devices ask and ask what is true now, and add pages of one site: the site is
+// not flooded, and what may be looked at for others is not used up.
+func TestDevicesDoNotFloodASite(t *testing.T) {
+	s := newShop(t, eur("598.00"))
+	begin := time.Now()
+	var passed atomic.Int64 // it stands still but for this
+	w := newWeb(t, at(s), func(o *Options) { o.Clock = func() time.Time { return begin.Add(time.Duration(passed.Load())) } })
+	r := DeviceRecipient("d_x")
+	add := func(i int) httpapi.Added {
+		t.Helper()
+		added, err := w.WatchFor(t.Context(), r, httpapi.NewWatch{URL: fmt.Sprintf("http://%s/%d", shopHost, i), Below: "1 EUR"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return added
+	}
+	looked, first := 0, ""
+	for i := range looksAtOnce + 20 {
+		added := add(i)
+		if added.Price != nil {
+			looked++
+		} else if first == "" {
+			first = added.ID
+			if len(added.Warnings) != 1 {
+				t.Errorf("added without a look: %+v", added)
+			}
+		}
+	}
+	if looked != looksAtOnce {
+		t.Errorf("%d looks at once", looked)
+	}
+	if n, err := w.Now(t.Context(), r, first); err != nil || n.Known {
+		t.Errorf("one more look: %+v, %v", n, err)
+	}
+	passed.Add(int64(time.Minute))
+	if n, err := w.Now(t.Context(), r, first); err != nil || !n.Known {
+		t.Errorf("a minute later: %+v, %v", n, err)
 	}
 }

@@ -96,7 +96,7 @@ func (s *Server) lookNow(ctx context.Context, l watch.Listing) {
 		defer cancel()
 		err := s.recordNow(looking, l)
 		s.looks.end(l.ID, err)
-		if err != nil && !errors.Is(err, watch.ErrNotFound) {
+		if err != nil && !errors.Is(err, watch.ErrNotFound) && !errors.Is(err, errAskedMuch) {
 			s.log.Info("could not look for a device that asks what is true now", "listing", l.ID, "error", err)
 		}
 		return
@@ -111,6 +111,9 @@ func (s *Server) lookNow(ctx context.Context, l watch.Listing) {
 }
 
 func (s *Server) recordNow(ctx context.Context, l watch.Listing) error {
+	if !s.mayLook(ctx, l.URL) {
+		return errAskedMuch
+	}
 	o, err := s.service.Look(ctx, l)
 	if err != nil {
 		return err

@@ -128,6 +128,7 @@ type Server struct {
 	looks    *nowLooks
 	proofs   *proofs
 	adding   *quota
+	asked    watch.Politeness
 	channels atomic.Pointer[channelSet]
 	// healed says that mutes from before the start have been looked after.
 	healed atomic.Bool
@@ -172,8 +173,12 @@ func assemble(ctx context.Context, opt Options, sources *sourceSet) (*Server, er
 	if err != nil {
 		return nil, errors.Join(err, st.outbox.Close())
 	}
+	asked, err := watch.NewPoliteness(looksPerSecond, looksAtOnce)
+	if err != nil {
+		return nil, errors.Join(err, st.outbox.Close())
+	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), sources: sources,
+		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
 	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources.by, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
