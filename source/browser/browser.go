@@ -192,6 +192,11 @@ func (s *Source) look(ctx context.Context, l watch.Listing) (o watch.Observation
 	if err != nil {
 		return o, r.status, err
 	}
+	// A check can come with any status; what nothing else has on it counts even
+	// against a definite answer.
+	if r.vendor != "" && r.status != http.StatusOK && r.status != http.StatusTooManyRequests {
+		return o, r.status, r.blocked(r.vendor)
+	}
 	if err := fetch.ByStatus(fetch.Answer{Status: r.status, Header: r.header}, s.cfg.Clock()); err != nil {
 		return o, r.status, err
 	}

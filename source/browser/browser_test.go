@@ -119,6 +119,27 @@ func TestScripted(t *testing.T) {
 	}
 }
 
+// TestRobotCheck: a check that comes with status 200, or with a 404, says nothing
+// about the thing; a 404 without one does.
+func TestRobotCheck(t *testing.T) {
+	src, _ := shop(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path != "/200" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		if r.URL.Path != "/plain" {
+			_, _ = io.WriteString(w, `<!doctype html><title>shop.example</title><div id="px-captcha"></div><p>Press &amp; Hold to confirm you are a human</p>`)
+		}
+	}, 15*time.Second)
+	for path, blocked := range map[string]bool{"/200": true, "/404": true, "/plain": false} {
+		_, err := look(t, src, path)
+		e, ok := errors.AsType[*browser.Error](err)
+		if !ok || (e.Outcome == "blocked") != blocked || errors.Is(err, watch.ErrMissing) == blocked {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
 // TestPrivateIsNotReached: whatever a page tries, it reaches nothing private.
 func TestPrivateIsNotReached(t *testing.T) {
 	var reached atomic.Int32

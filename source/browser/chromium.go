@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/lastlook/lastlook/source/internal/blocked"
 	"github.com/lastlook/lastlook/source/internal/fetch"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
@@ -94,6 +95,9 @@ type rendered struct {
 	header      http.Header
 	observation watch.Observation
 	err         error // why there is no observation
+	// robot names the check that the page is; vendor does by what nothing else has.
+	robot, vendor string
+	whole         bool // all of it was there when it was read
 }
 
 // unread is why nothing was read, with its outcome.
@@ -101,10 +105,16 @@ func (r rendered) unread() error {
 	switch {
 	case r.err == nil:
 		return nil
+	case r.robot != "":
+		return r.blocked(r.robot)
 	case errors.Is(r.err, extract.ErrNotProduct):
 		return &Error{Outcome: fetch.NotProduct, Status: r.status, Err: r.err}
 	}
 	return &Error{Outcome: fetch.Failed, Status: r.status, Err: r.err}
+}
+
+func (r rendered) blocked(by string) error {
+	return &Error{Outcome: fetch.Blocked, Status: r.status, Err: fmt.Errorf("the site takes us for a robot: %s; look less often, or elsewhere", by)}
 }
 
 // noDialogs keeps pages from waiting for an answer that nobody gives.
@@ -147,13 +157,13 @@ func (b *chromium) render(ctx context.Context, l watch.Listing) (r rendered, err
 		return r, err
 	}
 	for tick := time.NewTicker(pollEvery); ; {
-		r.observation, r.err = b.read(tab, l)
+		b.read(tab, l, &r)
 		mu.Lock()
 		if main != nil {
 			r.status, r.header = int(main.Status), header(main.Headers)
 		}
 		mu.Unlock()
-		bad := r.status != 0 && r.status != http.StatusOK && r.status != http.StatusNonAuthoritativeInfo
+		bad := r.whole && r.status != 0 && r.status != http.StatusOK && r.status != http.StatusNonAuthoritativeInfo
 		if bad || r.err == nil && !r.observation.Price.IsZero() || time.Until(deadline) < 10*pollEvery && r.status != 0 {
 			tick.Stop()
 			return r, nil
@@ -171,13 +181,20 @@ func (b *chromium) render(ctx context.Context, l watch.Listing) (r rendered, err
 }
 
 // read reads the page as it is now.
-func (b *chromium) read(tab context.Context, l watch.Listing) (watch.Observation, error) {
-	now, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[location.href, document.documentElement ? document.documentElement.outerHTML.slice(0, 5300000) : ""]`))
-	if err != nil {
-		return watch.Observation{}, err
+func (b *chromium) read(tab context.Context, l watch.Listing, r *rendered) {
+	r.observation, r.robot, r.vendor, r.whole = watch.Observation{}, "", "", false
+	now, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[location.href, document.documentElement ? document.documentElement.outerHTML.slice(0, 5300000) : "", document.readyState]`))
+	if err == nil && len(now) != 3 {
+		err = errors.New("the page cannot be read")
 	}
-	if len(now) != 2 {
-		return watch.Observation{}, errors.New("the page cannot be read")
+	if r.err = err; err != nil {
+		return
 	}
-	return extract.Observe(tab, extract.Page{URL: l.URL, Final: now[0], ContentType: "text/html; charset=utf-8", Body: []byte(now[1]), Hint: extract.HintOf(l.Options)})
+	r.whole = now[2] != "loading"
+	d, err := extract.Parse(tab, extract.Page{URL: l.URL, Final: now[0], ContentType: "text/html; charset=utf-8", Body: []byte(now[1]), Hint: extract.HintOf(l.Options)})
+	if r.err = err; err != nil {
+		return
+	}
+	r.robot, r.vendor = blocked.ByPage(d), blocked.ByVendor(d)
+	r.observation, r.err = d.Product(tab)
 }

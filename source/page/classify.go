@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/source/internal/blocked"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
 )
@@ -19,7 +20,7 @@ func (a *answer) read(ctx context.Context, l watch.Listing, now time.Time) (watc
 	fail := func(o Outcome, err error) (watch.Observation, error) {
 		return watch.Observation{}, &Error{Outcome: o, Status: a.status, Err: err}
 	}
-	if by := a.challenged(); by != "" {
+	if by := blocked.ByHeader(a.header, a.final.Hostname()); by != "" {
 		return fail(Blocked, a.wait(now, blockedBy(by, a.status)))
 	}
 	if a.status == http.StatusOK || a.status == http.StatusNonAuthoritativeInfo {
@@ -61,11 +62,11 @@ func (a *answer) byStatus(now time.Time, d *extract.Document) (Outcome, error) {
 	case http.StatusTooManyRequests:
 		return RateLimited, a.wait(now, errors.New("the site answered HTTP 429: it wants to be asked less often"))
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusUnavailableForLegalReasons:
-		return Blocked, a.wait(now, blockedBy(challenge(d), a.status))
+		return Blocked, a.wait(now, blockedBy(blocked.ByPage(d), a.status))
 	case http.StatusNotFound, http.StatusGone:
 		// Shops' own error pages hold all sorts of forms: only what nothing but
 		// a robot check has counts against a definite answer.
-		if by := vendor(d); by != "" {
+		if by := blocked.ByVendor(d); by != "" {
 			return Blocked, blockedBy(by, a.status)
 		}
 		if a.status == http.StatusGone {
@@ -73,7 +74,7 @@ func (a *answer) byStatus(now time.Time, d *extract.Document) (Outcome, error) {
 		}
 		return Gone, fmt.Errorf("%w: the site answered HTTP 404", watch.ErrMissing)
 	}
-	if by := challenge(d); by != "" {
+	if by := blocked.ByPage(d); by != "" {
 		return Blocked, a.wait(now, blockedBy(by, a.status))
 	}
 	return Failed, a.wait(now, fmt.Errorf("the site answered HTTP %d%s: it will be asked again", a.status, statusText(a.status)))
@@ -88,15 +89,17 @@ func statusText(status int) string {
 
 // byContent says what a page means that states no product.
 func byContent(d *extract.Document, err error) (Outcome, error) {
-	if by := challenge(d); by != "" {
+	if by := blocked.ByPage(d); by != "" {
 		return Blocked, blockedBy(by, http.StatusOK)
 	}
-	if o := soft(d); o == RateLimited {
-		return o, errors.New("the site says that it was asked too often")
-	} else if o != OK {
-		return o, fmt.Errorf("the site is out of order: its page says %q", clip(d.Text()))
+	switch blocked.ErrorOf(d) {
+	case blocked.NoError:
+	case blocked.TooOften:
+		return RateLimited, errors.New("the site says that it was asked too often")
+	case blocked.OutOfOrder:
+		return Failed, fmt.Errorf("the site is out of order: its page says %q", clip(d.Text()))
 	}
-	if isShell(d) {
+	if blocked.IsShell(d) {
 		return NeedsBrowser, fmt.Errorf("the page is empty until its scripts have run: it needs a browser (%w)", err)
 	}
 	if errors.Is(err, extract.ErrNotProduct) {

@@ -1,6 +1,10 @@
-package page
+// Package blocked recognizes what stands in the place of a page: robot checks,
+// block pages, queues, and errors that come with status 200. It is for sources
+// that look at pages for people.
+package blocked
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -72,20 +76,20 @@ var (
 // gateHosts are where redirects end that lead to a queue or a captcha.
 var gateHosts = []string{"queue-it.net", "captcha-delivery.com", "perfdrive.com", "validate.perfdrive.com"}
 
-// challenged says whether the answer's header or its address is a robot
-// check's, and whose.
+// ByHeader says whether an answer's header, or the host that it came from in the
+// end, is a robot check's, and whose; "" if not.
 //
 //   - https://developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/detect-response/
 //   - https://docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
-func (a *answer) challenged() string {
-	if strings.EqualFold(a.header.Get("Cf-Mitigated"), "challenge") {
+func ByHeader(header http.Header, host string) string {
+	if strings.EqualFold(header.Get("Cf-Mitigated"), "challenge") {
 		return "a Cloudflare challenge"
 	}
-	switch strings.ToLower(a.header.Get("X-Amzn-Waf-Action")) {
+	switch strings.ToLower(header.Get("X-Amzn-Waf-Action")) {
 	case "challenge", "captcha":
 		return "an AWS WAF challenge"
 	}
-	host := strings.ToLower(a.final.Hostname())
+	host = strings.ToLower(host)
 	for _, h := range gateHosts {
 		if host == h || strings.HasSuffix(host, "."+h) {
 			return "it sent us to " + h
@@ -94,18 +98,18 @@ func (a *answer) challenged() string {
 	return ""
 }
 
-// vendor names the robot check that a page is, by marks of its maker; "" if it
+// ByVendor names the robot check that a page is, by marks of its maker; "" if it
 // has none.
-func vendor(d *extract.Document) string {
+func ByVendor(d *extract.Document) string {
 	if utf8.RuneCountInString(d.Text()) > shortPage {
 		return ""
 	}
 	return find(vendorMarks, source(d))
 }
 
-// challenge names the robot check, the block page or the queue that a page is.
-func challenge(d *extract.Document) string {
-	if by := vendor(d); by != "" {
+// ByPage names the robot check, the block page or the queue that a page is.
+func ByPage(d *extract.Document) string {
+	if by := ByVendor(d); by != "" {
 		return by
 	}
 	n := utf8.RuneCountInString(d.Text())
@@ -120,30 +124,42 @@ func challenge(d *extract.Document) string {
 	return ""
 }
 
-// soft says which error a page shows though its status says that there is none.
-func soft(d *extract.Document) Outcome {
+// Error is what a page says of itself though its status says that all is well.
+type Error int
+
+// The errors of pages.
+const (
+	NoError Error = iota
+	// TooOften: the site wants to be asked less often.
+	TooOften
+	// OutOfOrder: the site is.
+	OutOfOrder
+)
+
+// ErrorOf says which error a page shows.
+func ErrorOf(d *extract.Document) Error {
 	if utf8.RuneCountInString(d.Text()) > shortError {
-		return OK
+		return NoError
 	}
 	w := words(d)
 	for _, s := range limitWords {
 		if strings.Contains(w, s) {
-			return RateLimited
+			return TooOften
 		}
 	}
 	for _, s := range errorWords {
 		if strings.Contains(w, s) {
-			return Failed
+			return OutOfOrder
 		}
 	}
-	return OK
+	return NoError
 }
 
 // mount is the element that scripts fill.
 var mount = regexp.MustCompile(`(?i)\sid\s*=\s*["']?(root|app|__next|__nuxt|___gatsby|svelte|q-app|app-root|react-root)["'\s>]|<app-root[\s>]`)
 
-// isShell reports whether a page is empty until scripts fill it.
-func isShell(d *extract.Document) bool {
+// IsShell reports whether a page is empty until scripts fill it.
+func IsShell(d *extract.Document) bool {
 	n := utf8.RuneCountInString(d.Text())
 	switch {
 	case d.Scripts() == 0 || n > shortShell:
