@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,13 +37,16 @@ func TestSlowHostHoldsNobodyUp(t *testing.T) {
 			e.at(address, 15*time.Minute, below(t, "500 EUR"))
 			e.source.answer(address, slow)
 		}
+		var mu sync.Mutex
 		quick := map[string]time.Time{}
 		for n := range 8 {
 			address := fmt.Sprintf("https://shop%d.example/", n)
 			e.at(address, 15*time.Minute, below(t, "500 EUR"))
 			o := *seen(t, time.Time{}, "600 EUR", watch.InStock)
 			e.source.answer(address, func(context.Context) (watch.Observation, error) {
+				mu.Lock()
 				quick[address] = time.Now()
+				mu.Unlock()
 				pass(100 * time.Millisecond)
 				return o, nil
 			})
