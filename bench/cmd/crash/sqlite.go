@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,16 +47,6 @@ const (
 
 // passed is what the function calls; set while a database with a point is open.
 var passed atomic.Pointer[func()]
-
-// register makes the function known to all connections opened later.
-func register() error {
-	return modernc.RegisterScalarFunction(functionName, 0, func(*modernc.FunctionContext, []driver.Value) (driver.Value, error) {
-		if f := passed.Load(); f != nil {
-			(*f)()
-		}
-		return int64(0), nil
-	})
-}
 
 // backend keeps the outbox and the application's rows in one SQLite file.
 type backend struct{}
