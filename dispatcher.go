@@ -246,21 +246,27 @@ func (d *Dispatcher) Tick(ctx context.Context) (res TickResult, err error) {
 }
 
 func (d *Dispatcher) tick(ctx context.Context) (claimed int, err error) {
+	again := false
 	for claimed < d.cfg.BatchSize && ctx.Err() == nil {
 		n, p, err := d.pass(ctx, d.cfg.BatchSize-claimed)
 		if err != nil {
 			return claimed, err
 		}
 		claimed += n
+		again = again && n == 0
 		if n == 0 && !p.held {
 			break
 		}
 		if p.held || n < p.asked() {
 			// Rows in flight hold a lane's room, or nothing more is due.
-			if d.lanes.inFlight() == 0 {
+			if d.lanes.inFlight() > 0 {
+				d.wait(ctx, d.cfg.Poll, true)
+				continue
+			}
+			if !p.held || again {
 				break
 			}
-			d.wait(ctx, d.cfg.Poll, true)
+			again = true // what held the room has ended since it was asked for
 		}
 	}
 	return claimed, ctx.Err()
