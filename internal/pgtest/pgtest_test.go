@@ -58,7 +58,7 @@ func TestServer(t *testing.T) {
 func TestDiesWithUs(t *testing.T) {
 	dir, err := tempDir("lastlook-pgtest-")
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	p, err := launch(dir, "TERM", "sleep", "600")
