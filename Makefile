@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test test-browser test-postgres cover mutants scripts crash-quick bench-quick
+CI_TARGETS := deps lint generate-check test test-browser test-postgres cover mutants scripts corpus crash-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -57,12 +57,15 @@ test-postgres: export LASTLOOK_TEST_POSTGRES ?= start
 test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that it starts in a temporary folder.
 	@$(GATE) test store/postgres internal/pgtest -- -count=1 $(ARGS)
 
-# The test program runs in its own folder, so that it finds its testdata.
-CORPUS ?= watch/testdata/corpus/corpus.jsonl
+# The test program runs in its own folder, so that it finds its testdata. Without CORPUS it also plays what
+# `make test` cuts short under the race detector: all behaviours, and days of a restless shop.
 .PHONY: corpus
 corpus: ## Run the cases from bug reports of price watchers, or those of CORPUS=file; say what is wrong, and how much is right.
 	@mkdir -p bin && go test -c -o bin/corpus.test ./watch
-	@cd watch && ../bin/corpus.test -test.run '^TestCorpus$$' -corpus '$(abspath $(CORPUS))'
+	@cd watch && ../bin/corpus.test -test.run '^TestCorpus$$' -corpus '$(abspath $(or $(CORPUS),watch/testdata/corpus/corpus.jsonl))'
+ifndef CORPUS
+	@cd watch && ../bin/corpus.test -test.run '^(TestBehaviour|TestSimulation)$$'
+endif
 
 .PHONY: mutants
 mutants: ## Plant mistakes in the stores; the conformance suite must notice each.

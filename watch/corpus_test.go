@@ -110,7 +110,10 @@ func TestCorpus(t *testing.T) {
 		if err != nil || len(cases) == 0 {
 			t.Fatalf("%d cases, %v", len(cases), err)
 		}
-		for _, c := range cases {
+		for i, c := range cases {
+			if i%everyNth > 0 {
+				continue // see TestBehaviour
+			}
 			for _, wrong := range playCase(t, c) {
 				t.Errorf("%s, %s (%s): %s", c.ID, c.Note, c.Expect.Strength, wrong)
 			}

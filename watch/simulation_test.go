@@ -169,7 +169,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 	s := &simulation{rng: rand.New(rand.NewPCG(seed, 0)), pages: make([][]moment, simPages), confirmed: map[string]int64{}, mail: lastlooktest.NewChannel()}
 	s.engine = newEngine(t, func(_ *watch.Config, c *lastlook.Config) {
 		c.Channels["mail"] = s.mail
-		c.Poll, c.SweepEvery = 10*time.Minute, time.Minute
+		c.Poll, c.SweepEvery = 10*time.Minute, sweepEvery
 		c.Rand = func() float64 { return float64(s.between(0, time.Second)) / float64(time.Second) }
 	})
 	s.channel.Respond(s.deliver)
@@ -241,7 +241,7 @@ func (s *simulation) drift(ctx context.Context) {
 // Hours of a restless shop: nothing false is told, nothing twice, and what
 // is true at last is told to everybody.
 func TestSimulation(t *testing.T) {
-	for seed := range uint64(2) {
+	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { simulate(newSimulation(t, seed)) })
 		})
