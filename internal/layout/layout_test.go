@@ -161,7 +161,12 @@ var planted = []struct {
 	{"./device/devicesqlite", "./watch", "devicesqlite"},
 	{"./device/devicepg", "./store/postgres", ""},
 	{"./device/devicepg", "./store/sqlite", "devicepg"},
+	{"./access", ".", ""},
+	{"./access", "database/sql", "access"},
+	{"./access/accesssqlite", "./store/sqlite", ""},
+	{"./access/accesssqlite", "./device", "accesssqlite"},
 	{"./internal/httpapi", "./device", ""},
+	{"./internal/httpapi", "./access/accesssqlite", "concrete"},
 	{"./channel/push", "./device", "channel"},
 
 	{"./internal/server", "./store/sqlite", ""},

@@ -30,7 +30,7 @@ type rule struct {
 // concrete are the packages of which there are several kinds to choose from.
 var concrete = []string{
 	"./store/*/...", "./source/*/...", "./channel/*/...", "./watch/watchsqlite/...", "./watch/watchpg/...",
-	"./device/devicesqlite/...", "./device/devicepg/...",
+	"./device/devicesqlite/...", "./device/devicepg/...", "./access/accesssqlite/...", "./access/accesspg/...",
 }
 
 // forTests are the packages that only tests may import: suites and fakes.
@@ -153,6 +153,20 @@ var rules = []rule{
 		allow: []string{".", "self/...", "./internal/...", "./device", "./webpush", "./store/postgres"},
 	},
 	{
+		name:  "access",
+		why:   "which programs may do what: pure domain, its tables and routes are elsewhere",
+		from:  []string{"./access"},
+		deny:  []string{"./...", "external", "database/sql/...", "net/http/..."},
+		allow: []string{".", "./internal/..."},
+	},
+	{
+		name:  "accesssqlite",
+		why:   "its tables stand beside the SQLite store's, and it enqueues in their transaction",
+		from:  []string{"./access/accesssqlite/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./access", "./store/sqlite"},
+	},
+	{
 		name: "concrete",
 		why:  "only internal/server chooses among kinds; all others take interfaces",
 		from: []string{".", "./..."},
@@ -161,6 +175,7 @@ var rules = []rule{
 			// These have stricter rules of their own.
 			"./watch/watchsqlite/...", "./watch/watchpg/...", "./lastlooktest/...",
 			"./device/devicesqlite/...", "./device/devicepg/...",
+			"./access/accesssqlite/...", "./access/accesspg/...",
 		},
 		deny:  concrete,
 		allow: []string{"self/...", "./store/internal/...", "./source/internal/...", "./channel/internal/..."},
@@ -225,7 +240,7 @@ var rules = []rule{
 		name:   "SQLite",
 		why:    "one place knows the driver, so that users on another one carry none of it",
 		from:   []string{".", "./..."},
-		except: []string{"./store/sqlite/...", "./internal/csqlite", "./watch/watchsqlite/...", "./device/devicesqlite/..."},
+		except: []string{"./store/sqlite/...", "./internal/csqlite", "./watch/watchsqlite/...", "./device/devicesqlite/...", "./access/accesssqlite/..."},
 		deny:   []string{"modernc.org/...", "github.com/mattn/go-sqlite3/..."},
 	},
 	{
@@ -308,11 +323,11 @@ func matches(pattern, path string) bool {
 // all below it. The root, watch and device stand alone, for what is below is not theirs.
 func family(pkg string) string {
 	parts := strings.Split(pkg, "/")
-	if pkg == "." || pkg == "./watch" || pkg == "./device" {
+	if pkg == "." || pkg == "./watch" || pkg == "./device" || pkg == "./access" {
 		return pkg
 	}
 	depth := 2 // ./client
-	if slices.Contains([]string{"store", "source", "channel", "watch", "device", "internal", "cmd"}, parts[1]) {
+	if slices.Contains([]string{"store", "source", "channel", "watch", "device", "access", "internal", "cmd"}, parts[1]) {
 		depth = 3 // ./store/sqlite
 	}
 	return strings.Join(parts[:min(depth, len(parts))], "/") + "/..."
