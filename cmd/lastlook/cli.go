@@ -37,6 +37,8 @@ type cli struct {
 	Channel    channelCmd    `cmd:"" help:"Add, list and remove the ways to be told."`
 	Source     sourceCmd     `cmd:"" help:"List what pages are read by, and set the keys that some services need."`
 	Device     deviceCmd     `cmd:"" help:"See the devices that are told by push, and change the keys."`
+	Key        keyCmd        `cmd:"" help:"Make, list and revoke the keys with which programs use the HTTP API."`
+	Token      tokenCmd      `cmd:"" help:"Change the operator's token, with which the HTTP API shows and changes all."`
 	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`
 	Demo       demoCmd       `cmd:"" help:"Play a simulated day in a shop under three ways to notify, and count what each told that was not true."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

@@ -53,7 +53,7 @@ func isUsage(err error) bool {
 	if _, ok := errors.AsType[usage](err); ok {
 		return true
 	}
-	for _, target := range []error{config.ErrInvalid, config.ErrUnknownChannel, server.ErrInvalid} {
+	for _, target := range []error{config.ErrInvalid, config.ErrUnknownChannel, server.ErrInvalid, server.ErrInvalidKey} {
 		if errors.Is(err, target) {
 			return true
 		}
@@ -69,7 +69,7 @@ func explain(err error) string {
 	}
 	text := err.Error()
 	for _, prefix := range []string{
-		config.ErrInvalid.Error() + ": ", config.ErrUnknownChannel.Error() + ": ", server.ErrInvalid.Error() + ": ",
+		config.ErrInvalid.Error() + ": ", config.ErrUnknownChannel.Error() + ": ", server.ErrInvalid.Error() + ": ", server.ErrInvalidKey.Error() + ": ",
 		transfer.ErrInvalid.Error() + ": ",
 		"invalid price: ", "sqlite: get: ", "sqlite: ", "lastlook: ", "watch: ",
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lastlook/lastlook/internal/server"
 )
@@ -11,6 +12,11 @@ type serveCmd struct {
 	Public  bool   `env:"LASTLOOK_PUBLIC" help:"Listen where others than this machine reach it, on purpose."`
 	BaseURL string `name:"base-url" env:"LASTLOOK_BASE_URL" placeholder:"URL" help:"The address that people use, such as https://lastlook.example, if a proxy stands before it."`
 	Contact string `env:"LASTLOOK_CONTACT" placeholder:"WHO" help:"Where a push service can reach you: mailto:you@example.com or https://example.com."`
+
+	InviteCode    string   `env:"LASTLOOK_INVITE_CODE" placeholder:"CODE" help:"Let only those make a device who know this code, or show a key."`
+	LoginHeader   string   `env:"LASTLOOK_LOGIN_HEADER" placeholder:"HEADER" help:"The header in which a proxy before it says whom it has let in, such as X-Forwarded-User."`
+	TrustedProxy  []string `env:"LASTLOOK_TRUSTED_PROXY" placeholder:"WHERE" help:"Where that proxy calls from: an address or a prefix, separated by commas or given several times. From elsewhere the header counts for nothing."`
+	LoginOperator []string `env:"LASTLOOK_LOGIN_OPERATOR" placeholder:"WHO" help:"Those of its logins who may see and change all."`
 
 	Browser browserFlag `env:"LASTLOOK_BROWSER" help:"Also run Chromium, for watches with --source browser: the one that is found, or --browser=PATH."`
 }
@@ -23,18 +29,27 @@ What is told through the channel log goes to standard output, one line each, as 
 
 On the page, browsers and phones are told by push, without an account: open it, allow notifications, and paste a product's address. Push needs https, or this very machine: put a proxy with a certificate before it, and name its address with --base-url.
 
+Programs use the HTTP API with keys (lastlook key add), operators with the operator's token, which the first start makes and prints once on standard error (lastlook token rotate makes another). Where others than this machine reach it, it does not start without that token, unless --public says that anybody may make a device; without --public, devices are then made with a key, a login or the invite code.
+
 Only one serve or tick runs on a data directory at a time.`
 }
 
 // Run serves until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, a *app) error {
-	a.http = server.HTTPOptions{Listen: c.Listen, Public: c.Public, BaseURL: c.BaseURL}
+	a.http = server.HTTPOptions{Listen: c.Listen, Public: c.Public, BaseURL: c.BaseURL,
+		InviteCode: c.InviteCode, LoginHeader: c.LoginHeader, TrustedProxies: c.TrustedProxy, LoginOperators: c.LoginOperator, NewOperator: a.showOperator}
 	if c.Listen == "none" {
 		a.http.Listen = ""
 	}
 	a.contact = c.Contact
 	a.browser = c.Browser.options()
 	return a.with(ctx, func(s *server.Server) error { return s.Serve(ctx) })
+}
+
+// showOperator shows the operator's token, which is not kept. It is not the log's,
+// which others may read.
+func (a *app) showOperator(token string) {
+	_, _ = fmt.Fprintf(a.streams.err, "The operator's token for the HTTP API, shown this once: %s\n", token)
 }
 
 type tickCmd struct {

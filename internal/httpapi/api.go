@@ -1,13 +1,16 @@
-// Package httpapi is the HTTP API for devices: what a browser, its service
-// worker or any other holder of a device's token may ask for. It knows the
-// domain (device, watch) and no concrete part; a [Backend] does the work.
+// Package httpapi is the HTTP API: what a browser, its service worker or any
+// other holder of a device's token may ask for, and what programs with an API
+// key and operators may. It knows the domain (access, device, watch) and no
+// concrete part; a [Backend] does the work.
 //
 // # Who may do what
 //
-// A device shows its token in a cookie, or as "Authorization: Bearer …". It sees
-// and changes only its own: what belongs to another does not exist for it (404),
-// and without a token there is nothing (401). A token never stands in a URL, and
-// a query parameter that is not known is refused.
+// A device shows its token in a cookie, or as "Authorization: Bearer …"; a
+// program shows an API key, an operator the operator's token, always in that
+// header. Devices and keys see and change only their own: what belongs to
+// another does not exist for them (404), what their kind or scope does not
+// allow is refused (403), and without a token there is nothing (401). A token
+// never stands in a URL, and a query parameter that is not known is refused.
 //
 // The cookie is HttpOnly and SameSite=Lax; requests that change something and
 // come from another origin are refused ([Guard]).
@@ -28,6 +31,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/lastlook/lastlook/access"
 	"github.com/lastlook/lastlook/device"
 )
 
@@ -37,6 +41,10 @@ var (
 	ErrInvalid = errors.New("httpapi: invalid")
 	// ErrNotFound says that there is no such thing, or that it is another's.
 	ErrNotFound = errors.New("httpapi: not found")
+	// ErrForbidden says that the caller may not, whatever it is.
+	ErrForbidden = errors.New("httpapi: forbidden")
+	// ErrConflict says that the thing's present state does not allow it.
+	ErrConflict = errors.New("httpapi: conflict")
 	// ErrTooMany says that a quota is used up.
 	ErrTooMany = errors.New("httpapi: too many")
 	// ErrUnavailable says that something is not set up here.
@@ -50,8 +58,8 @@ type Devices interface {
 	Rename(ctx context.Context, id, name string) (device.Device, error)
 }
 
-// Backend does the work. What it is asked for by a recipient is that
-// recipient's own: anything else is [ErrNotFound].
+// Backend does the work. What it is asked for by a caller is that
+// caller's own: anything else is [ErrNotFound].
 type Backend interface {
 	// PushKey returns the public key to subscribe with; "" if there is no push.
 	PushKey() string
@@ -67,21 +75,40 @@ type Backend interface {
 	// RemoveDevice removes a device and all that is its own.
 	RemoveDevice(ctx context.Context, id string) error
 
-	DeviceWatches(ctx context.Context, recipient string) ([]Watch, error)
-	WatchFor(ctx context.Context, recipient string, n NewWatch) (Added, error)
+	WatchesOf(ctx context.Context, who Who) ([]Watch, error)
+	WatchFor(ctx context.Context, who Who, n NewWatch) (Added, error)
 	// SnoozeFor keeps a watch silent until then; zero ends that.
-	SnoozeFor(ctx context.Context, recipient, id string, until time.Time) (Watch, error)
-	RemoveFor(ctx context.Context, recipient, id string) error
+	SnoozeFor(ctx context.Context, who Who, id string, until time.Time) (Watch, error)
+	RemoveFor(ctx context.Context, who Who, id string) error
 	// Now looks at what is watched, if that is not too soon, and says whether
 	// it holds.
-	Now(ctx context.Context, recipient, id string) (Now, error)
+	Now(ctx context.Context, who Who, id string) (Now, error)
+}
+
+// Programs tell whose token it is, as [access.Service] does.
+type Programs interface {
+	Authenticate(ctx context.Context, t access.Token) (access.Key, error)
+}
+
+// Arrivals say who may make a device without being known.
+type Arrivals struct {
+	// Open lets anybody.
+	Open bool
+	// Invite, if it is not "", lets whoever knows it.
+	Invite string
 }
 
 // Config configures an [API].
 type Config struct {
 	Devices Devices
 	Backend Backend
-	Logger  *slog.Logger
+	// Keys may be nil: then there are none.
+	Keys Programs
+	// Arrivals say who may make devices.
+	Arrivals Arrivals
+	// LoginOperators are those whom the proxy's login lets operate; see [Guard].
+	LoginOperators []string
+	Logger         *slog.Logger
 	// Version is the program's, for the API's description.
 	Version string
 	// Secure says that the address that people use is https, whatever the
@@ -113,8 +140,10 @@ func New(mux *http.ServeMux, cfg Config) *API {
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"cookie": {Type: "apiKey", In: "cookie", Name: cookieName},
-					"bearer": {Type: "http", Scheme: "bearer"},
+					"cookie":   {Type: "apiKey", In: "cookie", Name: cookieName},
+					"device":   {Type: "http", Scheme: "bearer", Description: "The token that POST /api/v1/devices gave, with \"bearer\": true"},
+					"key":      {Type: "http", Scheme: "bearer", Description: "An API key: lastlook key add"},
+					"operator": {Type: "http", Scheme: "bearer", Description: "The operator's token: shown at the first start, or by lastlook token rotate"},
 				},
 			},
 		},
@@ -138,6 +167,9 @@ func New(mux *http.ServeMux, cfg Config) *API {
 // small.
 const maxBody = 32 << 10
 
+// maxBatchBody bounds a batch of notifications.
+const maxBatchBody = 4 << 20
+
 // operation describes a route.
 func operation(id, method, path, summary string) huma.Operation {
 	return huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: maxBody, RejectUnknownQueryParameters: true}
@@ -146,7 +178,12 @@ func operation(id, method, path, summary string) huma.Operation {
 // own adds to a route that it is for devices, and that an address within it must
 // be the device's own.
 func (a *API) own(api huma.API, op huma.Operation) huma.Operation {
-	op.Security = []map[string][]string{{"cookie": {}}, {"bearer": {}}}
-	op.Middlewares = append(op.Middlewares, a.authenticated(api))
+	return a.allow(api, op, devicesOnly)
+}
+
+// allow adds to a route who may use it.
+func (a *API) allow(api huma.API, op huma.Operation, n need) huma.Operation {
+	op.Security = n.security()
+	op.Middlewares = append(op.Middlewares, a.authenticated(api, n))
 	return op
 }

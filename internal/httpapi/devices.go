@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -19,6 +21,7 @@ type (
 	createInput struct {
 		Body struct {
 			Name   string `json:"name" maxLength:"100" doc:"What to call it, such as \"phone\""`
+			Invite string `json:"invite,omitempty" maxLength:"200" doc:"The invite code, where one is asked for"`
 			Bearer bool   `json:"bearer,omitempty" doc:"Answer with the token instead of setting a cookie: for programs that are no browser"`
 		}
 		request *http.Request
@@ -99,6 +102,9 @@ func (a *API) createDevice(ctx context.Context, in *createInput) (*createOutput,
 		return nil, huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many new devices from this address: wait a moment"),
 			http.Header{"Retry-After": {seconds(wait)}})
 	}
+	if err := a.mayArrive(in.request, in.Body.Invite); err != nil {
+		return nil, err
+	}
 	d, token, err := a.cfg.Devices.Create(ctx, in.Body.Name)
 	if err != nil {
 		return nil, a.problem(ctx, err)
@@ -111,6 +117,36 @@ func (a *API) createDevice(ctx context.Context, in *createInput) (*createOutput,
 		out.SetCookie = a.cookie(in.request, token.Reveal()).String()
 	}
 	return out, nil
+}
+
+// mayArrive reports why a request may not make a device. A key or a login always
+// may; a device's own token says nothing, for whoever has one has one already.
+func (a *API) mayArrive(r *http.Request, invite string) error {
+	if a.cfg.Arrivals.Open {
+		return nil
+	}
+	who, _, wait, err := a.identify(r)
+	if err == nil && who.key.ID != "" {
+		return nil
+	}
+	if wait == 0 {
+		wait = a.limits.refused(clientOf(r), a.cfg.Clock())
+	}
+	if wait > 0 {
+		return huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many wrong tokens or codes: wait a moment"), http.Header{"Retry-After": {seconds(wait)}})
+	}
+	want := a.cfg.Arrivals.Invite
+	if want == "" {
+		return huma.NewError(http.StatusForbidden, "this server takes no devices that it does not know: ask its operator to make one for you, or to start it with --invite-code or --public")
+	}
+	given, expected := sha256.Sum256([]byte(invite)), sha256.Sum256([]byte(want))
+	if subtle.ConstantTimeCompare(given[:], expected[:]) == 1 {
+		return nil
+	}
+	if invite != "" {
+		a.limits.refuse(clientOf(r), a.cfg.Clock())
+	}
+	return huma.NewError(http.StatusForbidden, "this server takes devices with an invite code only: ask its operator for it", &huma.ErrorDetail{Message: "give the invite code", Location: "body.invite"})
 }
 
 // answer answers with a device.

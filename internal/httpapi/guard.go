@@ -20,6 +20,8 @@ import (
 type Guard struct {
 	// Base is the address that people use; nil if only this machine does.
 	Base *url.URL
+	// Login takes the word of a proxy for who calls; nil takes nobody's.
+	Login *Login
 	// Handler is what is guarded.
 	Handler http.Handler
 
@@ -61,8 +63,16 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Problem(w, http.StatusForbidden, "the request comes from another site: refused")
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 2*maxBody)
+	user, err := g.Login.of(r)
+	if err != nil {
+		Problem(w, http.StatusForbidden, err.Error())
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 2*maxBatchBody)
 	ctx := context.WithValue(r.Context(), clientKey{}, client(r, g.Base != nil))
+	if user != "" {
+		ctx = context.WithValue(ctx, loginKey{}, user)
+	}
 	g.Handler.ServeHTTP(w, r.WithContext(ctx))
 }
 

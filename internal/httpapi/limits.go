@@ -14,7 +14,8 @@ import (
 type limits struct {
 	create, wrong   *buckets // by client
 	requests, tests *buckets // by device
-	adds            *buckets
+	adds            *buckets // by caller
+	programs        *buckets // by key
 }
 
 func newLimits() *limits {
@@ -24,6 +25,7 @@ func newLimits() *limits {
 		requests: newBuckets(rate.Every(100*time.Millisecond), 100),
 		tests:    newBuckets(rate.Every(10*time.Second), 5),
 		adds:     newBuckets(rate.Every(6*time.Second), 20),
+		programs: newBuckets(2000, 4000),
 	}
 }
 
@@ -37,6 +39,17 @@ func (l *limits) refuse(client string, now time.Time) { l.wrong.take(client, now
 
 // request counts a device's request, and says how long it has to wait.
 func (l *limits) request(id string, now time.Time) time.Duration { return l.requests.take(id, now) }
+
+// requestOf counts a caller's request. The operator is not limited.
+func (l *limits) requestOf(w Who, now time.Time) time.Duration {
+	switch {
+	case w.device.ID != "":
+		return l.request(w.device.ID, now)
+	case w.operator:
+		return 0
+	}
+	return l.programs.take(w.ID(), now)
+}
 
 // buckets are token buckets by name. It is safe for concurrent use, and bounded:
 // a bucket that is full again is as good as none.

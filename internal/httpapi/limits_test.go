@@ -112,7 +112,7 @@ func (nobody) Create(_ context.Context, name string) (device.Device, device.Toke
 func TestLimitsOfStrangers(t *testing.T) {
 	mux := http.NewServeMux()
 	now := start
-	New(mux, Config{Devices: nobody{}, Clock: func() time.Time { return now }})
+	New(mux, Config{Devices: nobody{}, Arrivals: Arrivals{Open: true}, Clock: func() time.Time { return now }})
 	g := &Guard{Handler: mux}
 	call := func(from, method, path, body, token string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))

@@ -19,6 +19,8 @@ var problems = []struct {
 	status int
 }{
 	{device.ErrUnauthorized, http.StatusUnauthorized},
+	{ErrForbidden, http.StatusForbidden},
+	{ErrConflict, http.StatusConflict},
 	{device.ErrNotFound, http.StatusNotFound},
 	{device.ErrFull, http.StatusServiceUnavailable},
 	{device.ErrGone, http.StatusConflict},

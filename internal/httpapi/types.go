@@ -62,6 +62,35 @@ type NewWatch struct {
 	BackInStock bool   `json:"back_in_stock,omitempty" doc:"Tell when it can be had again"`
 	IgnoreStock bool   `json:"ignore_stock,omitempty" doc:"Tell by the price alone"`
 	Zone        string `json:"zone,omitempty" maxLength:"64" doc:"The IANA time zone in which days are counted"`
+	Wishes
+	// What follows is for keys and operators.
+	Source    string         `json:"source,omitempty" maxLength:"32" doc:"What reads it: page, json, shopify, feed, rakuten, yahoo or browser; page if it is empty. Not for devices"`
+	Options   map[string]any `json:"options,omitempty" maxProperties:"20" doc:"How the source reads it, as lastlook watch add --help lists. Not for devices"`
+	Every     int            `json:"every_seconds,omitempty" minimum:"10" maximum:"2678400" doc:"How often to look, in seconds; 900 if it is left out. Not for devices"`
+	Channels  []string       `json:"channels,omitempty" required:"false" minItems:"1" maxItems:"10" doc:"The channels to tell through; log if it is left out. Not for devices, which are pushed to"`
+	Recipient string         `json:"recipient,omitempty" maxLength:"512" doc:"Who is told; me if it is empty. For operators: a key's watches tell its owner"`
+}
+
+// Wishes are the less common triggers, as people write them. It is exported, for
+// huma passes over embedded types that are not.
+type Wishes struct {
+	Drop           string   `json:"drop,omitempty" maxLength:"60" doc:"Tell when it is cheaper by \"10%\" or \"20 EUR\" than what since names"`
+	Rise           string   `json:"rise,omitempty" maxLength:"60" doc:"Tell when it is dearer by so much"`
+	Since          string   `json:"since,omitempty" enum:"last_notified,previous,first" doc:"What drop and rise compare with; last_notified if it is empty"`
+	LowestInDays   int      `json:"lowest_in_days,omitempty" minimum:"1" maximum:"3650" doc:"Tell when it is the lowest price in so many days"`
+	OrEqual        bool     `json:"or_equal,omitempty" doc:"With lowest_in_days: a price as low counts too"`
+	UnitBelow      string   `json:"unit_below,omitempty" maxLength:"60" doc:"Tell when the unit price is below this, such as \"8 EUR/kg\""`
+	EffectiveBelow string   `json:"effective_below,omitempty" maxLength:"60" doc:"Tell when the price less points is below this"`
+	Points         []string `json:"points,omitempty" required:"false" maxItems:"10" doc:"With effective_below: points such as \"1%\", and \"4%?\" for those that need something of the buyer"`
+	AnyChange      bool     `json:"any_change,omitempty" doc:"Tell when anything changes"`
+	When           string   `json:"when,omitempty" maxLength:"4096" doc:"Tell when this condition (CEL) on the value holds"`
+	Again          string   `json:"again,omitempty" maxLength:"60" doc:"Tell again while it holds, when the price is lower by so many percent"`
+	Margin         string   `json:"margin,omitempty" maxLength:"60" doc:"How far above the target a price must go until the trigger can tell again, in percent"`
+	Cooldown       int      `json:"cooldown_seconds,omitempty" minimum:"0" maximum:"31536000" doc:"How long to be silent after a telling"`
+}
+
+func (w *Wishes) any() bool {
+	return w.Drop != "" || w.Rise != "" || w.LowestInDays != 0 || w.UnitBelow != "" || w.EffectiveBelow != "" || w.AnyChange || w.When != ""
 }
 
 // Watch is a watch and what was last seen.

@@ -2,14 +2,13 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lastlook/lastlook"
-	"github.com/lastlook/lastlook/device"
+	"github.com/lastlook/lastlook/access"
 )
 
 // WatchPath is the part of an address that names a watch. It is exported, as
@@ -36,47 +35,74 @@ type (
 	}
 )
 
+// What devices may do with their own, and keys that have the scope.
+var (
+	reading  = need{devices: true, scope: access.ScopeRead}
+	changing = need{devices: true, scope: access.ScopeOperate}
+)
+
 func (a *API) registerWatches(api huma.API) {
 	const path = "/api/v1/watches"
-	list := a.own(api, operation("list-watches", http.MethodGet, path, "List one's own watches"))
+	list := a.allow(api, operation("list-watches", http.MethodGet, path, "List one's own watches"), reading)
 	huma.Register(api, list, func(ctx context.Context, _ *struct{}) (*watchesOutput, error) {
 		out := &watchesOutput{}
 		var err error
-		out.Body.Watches, err = a.cfg.Backend.DeviceWatches(ctx, recipientOf(ctx))
+		out.Body.Watches, err = a.cfg.Backend.WatchesOf(ctx, whoOf(ctx))
 		return out, a.problem(ctx, err)
 	})
-	add := a.own(api, operation("add-watch", http.MethodPost, path, "Watch a page, and look at it at once"))
+	add := a.allow(api, operation("add-watch", http.MethodPost, path, "Watch a page, and look at it at once"), changing)
 	add.DefaultStatus = http.StatusCreated
 	huma.Register(api, add, a.addWatch)
-	snooze := a.own(api, operation("snooze-watch", http.MethodPost, path+"/{watch}/snooze", "Keep a watch silent for a while"))
+	snooze := a.allow(api, operation("snooze-watch", http.MethodPost, path+"/{watch}/snooze", "Keep a watch silent for a while"), changing)
 	huma.Register(api, snooze, func(ctx context.Context, in *snoozeInput) (*watchOutput, error) {
 		var until time.Time
 		if in.Body.Hours > 0 {
 			until = lastlook.Micro(a.cfg.Clock().Add(time.Duration(in.Body.Hours * float64(time.Hour))))
 		}
-		w, err := a.cfg.Backend.SnoozeFor(ctx, recipientOf(ctx), in.Watch, until)
+		w, err := a.cfg.Backend.SnoozeFor(ctx, whoOf(ctx), in.Watch, until)
 		return &watchOutput{w}, a.problem(ctx, err)
 	})
-	remove := a.own(api, operation("remove-watch", http.MethodDelete, path+"/{watch}", "Watch no more"))
+	remove := a.allow(api, operation("remove-watch", http.MethodDelete, path+"/{watch}", "Watch no more"), changing)
 	huma.Register(api, remove, func(ctx context.Context, in *WatchPath) (*struct{}, error) {
-		return nil, a.problem(ctx, a.cfg.Backend.RemoveFor(ctx, recipientOf(ctx), in.Watch))
+		return nil, a.problem(ctx, a.cfg.Backend.RemoveFor(ctx, whoOf(ctx), in.Watch))
 	})
-	now := a.own(api, operation("watch-now", http.MethodGet, path+"/{watch}/now", "What is true now: a service worker's own last look"))
+	now := a.allow(api, operation("watch-now", http.MethodGet, path+"/{watch}/now", "What is true now: a service worker's own last look"), reading)
 	huma.Register(api, now, func(ctx context.Context, in *WatchPath) (*nowOutput, error) {
-		n, err := a.cfg.Backend.Now(ctx, recipientOf(ctx), in.Watch)
+		n, err := a.cfg.Backend.Now(ctx, whoOf(ctx), in.Watch)
 		return &nowOutput{n}, a.problem(ctx, err)
 	})
 }
 
-func recipientOf(ctx context.Context) string { return device.Recipient(deviceOf(ctx).ID) }
+// addsOf names whoever adds watches, for limits; the operator is not limited.
+func addsOf(w Who) string {
+	if w.operator {
+		return ""
+	}
+	return w.ID()
+}
 
 func (a *API) addWatch(ctx context.Context, in *addInput) (*addedOutput, error) {
-	if in.Body.Below == "" && !in.Body.BackInStock {
-		return nil, a.problem(ctx, fmt.Errorf("%w: say when to tell: below an amount, back in stock, or both", ErrInvalid))
+	if !in.Body.Wishes.any() && in.Body.Below == "" && !in.Body.BackInStock {
+		return nil, huma.Error422UnprocessableEntity("say when to tell: below an amount, back in stock, or another trigger",
+			&huma.ErrorDetail{Message: "give one or more triggers, such as below", Location: "body"})
 	}
-	if wait := a.limits.adds.take(deviceOf(ctx).ID, a.cfg.Clock()); wait > 0 {
+	who := whoOf(ctx)
+	if who.device.ID != "" {
+		for _, f := range []struct {
+			name  string
+			given bool
+		}{{"source", in.Body.Source != ""}, {"options", in.Body.Options != nil}, {"every_seconds", in.Body.Every != 0}, {"channels", in.Body.Channels != nil}, {"recipient", in.Body.Recipient != ""}} {
+			if f.given {
+				return nil, huma.Error422UnprocessableEntity("devices cannot choose "+f.name+": leave it out", &huma.ErrorDetail{Message: "leave it out", Location: "body." + f.name})
+			}
+		}
+	}
+	if in.Body.Recipient != "" && !who.operator {
+		return nil, huma.Error422UnprocessableEntity("a key's watches tell its owner: leave recipient out", &huma.ErrorDetail{Message: "leave it out", Location: "body.recipient"})
+	}
+	if wait := a.limits.adds.take(addsOf(who), a.cfg.Clock()); wait > 0 {
 		return nil, huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many new watches: wait a moment"), http.Header{"Retry-After": {seconds(wait)}})
 	}
-	added, err := a.cfg.Backend.WatchFor(ctx, recipientOf(ctx), in.Body)
+	added, err := a.cfg.Backend.WatchFor(ctx, who, in.Body)
 	return &addedOutput{added}, a.problem(ctx, err)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/httpapi"
 	"github.com/lastlook/lastlook/webpush"
@@ -68,7 +69,7 @@ func newWeb(t *testing.T, change ...func(*Options)) *web {
 	if err := w.ensureKeys(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := w.Handler()
+	h, err := w.Handler(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +77,12 @@ func newWeb(t *testing.T, change ...func(*Options)) *web {
 	t.Cleanup(srv.Close)
 	w.url = srv.URL
 	return w
+}
+
+// asRecipient is the device that a recipient is.
+func asRecipient(r string) httpapi.Who {
+	id, _ := device.IDOf(r)
+	return httpapi.AsDevice(device.Device{ID: id})
 }
 
 // visitor is a browser at the page: it has a cookie jar, and sends what browsers

@@ -15,10 +15,19 @@ import (
 )
 
 // route is an operation of the API, as its own description tells it.
-type route struct{ method, path string }
+type route struct {
+	method, path string
+	// devices says that devices may use it; scope which scope a key needs,
+	// "" if none will do; operator that operators may.
+	devices, operator bool
+	scope             string
+}
 
-// routes reads the API's description, so that no route is forgotten here.
-func (v *visitor) routes() []route {
+// open are the routes that need no token.
+var openRoutes = []string{"GET /api/v1/push", "POST /api/v1/devices"}
+
+// allRoutes reads the API's description, so that no route is forgotten here.
+func (v *visitor) allRoutes() []route {
 	v.w.t.Helper()
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -29,12 +38,27 @@ func (v *visitor) routes() []route {
 	var out []route
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
-			open := path == "/api/v1/push" || path == "/api/v1/devices" && method == "post"
+			r := route{method: strings.ToUpper(method), path: path}
+			open := slices.Contains(openRoutes, r.method+" "+path)
 			if open != (len(op.Security) == 0) {
 				v.w.t.Errorf("%s %s: its security is %v", method, path, op.Security)
 			}
+			for _, s := range op.Security {
+				for name, scopes := range s {
+					switch {
+					case name == "cookie", name == "device":
+						r.devices = true
+					case name == "operator":
+						r.operator = true
+					case name == "key" && len(scopes) == 1:
+						r.scope = scopes[0]
+					default:
+						v.w.t.Errorf("%s %s: the security %s %v", method, path, name, scopes)
+					}
+				}
+			}
 			if !open {
-				out = append(out, route{strings.ToUpper(method), path})
+				out = append(out, r)
 			}
 		}
 	}
@@ -43,6 +67,12 @@ func (v *visitor) routes() []route {
 		v.w.t.Fatalf("only %d routes: %v", len(out), out)
 	}
 	return out
+}
+
+// routes are those that devices may use.
+func (v *visitor) routes() []route {
+	v.w.t.Helper()
+	return slices.DeleteFunc(v.allRoutes(), func(r route) bool { return !r.devices })
 }
 
 // bodyFor is a body that a route takes.

@@ -318,7 +318,7 @@ func TestQuotaOfWatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.WatchFor(t.Context(), r, httpapi.NewWatch{URL: "http://shop.example/", Below: "1 EUR"}); !errors.Is(err, httpapi.ErrTooMany) {
+	if _, err := w.WatchFor(t.Context(), asRecipient(r), httpapi.NewWatch{URL: "http://shop.example/", Below: "1 EUR"}); !errors.Is(err, httpapi.ErrTooMany) {
 		t.Errorf("one more: %v", err)
 	}
 }

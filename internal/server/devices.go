@@ -10,7 +10,6 @@ import (
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/device"
-	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/httpapi"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/price"
@@ -18,9 +17,6 @@ import (
 )
 
 var _ httpapi.Backend = (*Server)(nil)
-
-// maxDeviceWatches is how much one device may watch.
-const maxDeviceWatches = 100
 
 // Devices returns all devices, oldest first.
 func (s *Server) Devices(ctx context.Context) ([]device.Device, error) { return s.devices.List(ctx) }
@@ -111,23 +107,34 @@ func (s *Server) RemoveDevice(ctx context.Context, id string) error {
 	return err
 }
 
+// entriesOf returns what a caller watches; for the operator, all that is watched.
+func (s *Server) entriesOf(ctx context.Context, who httpapi.Who) ([]Entry, error) {
+	switch {
+	case who.Operator():
+		return s.watches.List(ctx)
+	case who.Recipient() == "":
+		return nil, nil
+	}
+	return s.ownWatches(ctx, who.Recipient())
+}
+
 // ownWatches returns what a recipient watches.
 func (s *Server) ownWatches(ctx context.Context, recipient string) ([]Entry, error) {
 	return s.watches.ListFor(ctx, recipient)
 }
 
-// ownWatch returns one of a recipient's own; another's does not exist for it.
-func (s *Server) ownWatch(ctx context.Context, recipient, id string) (Entry, error) {
+// ownWatch returns one of a caller's own; another's does not exist for it.
+func (s *Server) ownWatch(ctx context.Context, who httpapi.Who, id string) (Entry, error) {
 	e, err := s.watches.Get(ctx, id)
-	if errors.Is(err, ErrUnknownWatch) || err == nil && e.Watch.Recipient != recipient {
+	if errors.Is(err, ErrUnknownWatch) || err == nil && !who.Has(e.Watch.Recipient) {
 		return Entry{}, fmt.Errorf("%w: there is no such watch of yours", httpapi.ErrNotFound)
 	}
 	return e, err
 }
 
-// DeviceWatches implements [httpapi.Backend].
-func (s *Server) DeviceWatches(ctx context.Context, recipient string) ([]httpapi.Watch, error) {
-	own, err := s.ownWatches(ctx, recipient)
+// WatchesOf implements [httpapi.Backend].
+func (s *Server) WatchesOf(ctx context.Context, who httpapi.Who) ([]httpapi.Watch, error) {
+	own, err := s.entriesOf(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -138,43 +145,9 @@ func (s *Server) DeviceWatches(ctx context.Context, recipient string) ([]httpapi
 	return out, nil
 }
 
-// WatchFor implements [httpapi.Backend].
-func (s *Server) WatchFor(ctx context.Context, recipient string, n httpapi.NewWatch) (httpapi.Added, error) {
-	others := s.adding.begin(recipient) // before those that are there are counted
-	defer s.adding.end(recipient)
-	own, err := s.ownWatches(ctx, recipient)
-	if err != nil {
-		return httpapi.Added{}, err
-	}
-	if n := len(own) + others; n >= maxDeviceWatches {
-		return httpapi.Added{}, fmt.Errorf("%w: %d watches: remove one that you do not need any more", httpapi.ErrTooMany, n)
-	}
-	address, err := parseURL(n.URL)
-	if err != nil {
-		return httpapi.Added{}, err
-	}
-	added, err := s.AddWatch(ctx, NewWatch{
-		NoLook: !s.mayLook(ctx, address),
-		URL:    address, Name: strings.TrimSpace(n.Name), Recipient: recipient, Zone: n.Zone, Below: strings.TrimSpace(n.Below), BackInStock: n.BackInStock,
-		IgnoreStock: n.IgnoreStock, Channels: []string{config.PushChannel}, Foreign: true,
-	})
-	if err != nil && added.Entry.Watch.ID == "" {
-		return httpapi.Added{}, err
-	}
-	out := httpapi.Added{Watch: watchView(&added.Entry), Warnings: append([]string{}, added.Warnings...), Holding: append([]string{}, added.Holding...)}
-	if added.Look == nil {
-		out.Warnings = append(out.Warnings, "the page was not looked at yet: "+errAskedMuch.Error())
-	}
-	if added.Look != nil && added.Look.Observation == nil {
-		out.Problem = added.Look.Error
-		out.Warnings = append(out.Warnings, "the page could not be read: the watch stays, and will look again")
-	}
-	return out, err
-}
-
 // SnoozeFor implements [httpapi.Backend].
-func (s *Server) SnoozeFor(ctx context.Context, recipient, id string, until time.Time) (httpapi.Watch, error) {
-	if _, err := s.ownWatch(ctx, recipient, id); err != nil {
+func (s *Server) SnoozeFor(ctx context.Context, who httpapi.Who, id string, until time.Time) (httpapi.Watch, error) {
+	if _, err := s.ownWatch(ctx, who, id); err != nil {
 		return httpapi.Watch{}, err
 	}
 	e, err := s.watches.Update(ctx, s.opt.Clock(), id, func(w *watch.Watch) error {
@@ -185,8 +158,8 @@ func (s *Server) SnoozeFor(ctx context.Context, recipient, id string, until time
 }
 
 // RemoveFor implements [httpapi.Backend].
-func (s *Server) RemoveFor(ctx context.Context, recipient, id string) error {
-	if _, err := s.ownWatch(ctx, recipient, id); err != nil {
+func (s *Server) RemoveFor(ctx context.Context, who httpapi.Who, id string) error {
+	if _, err := s.ownWatch(ctx, who, id); err != nil {
 		return err
 	}
 	_, err := s.RemoveWatch(ctx, id)

@@ -204,7 +204,7 @@ func TestQuotaOfWatchesAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if _, err := w.WatchFor(t.Context(), r, httpapi.NewWatch{URL: "http://" + shopHost + "/lamp", Below: "1 EUR"}); err != nil && !errors.Is(err, httpapi.ErrTooMany) {
+			if _, err := w.WatchFor(t.Context(), asRecipient(r), httpapi.NewWatch{URL: "http://" + shopHost + "/lamp", Below: "1 EUR"}); err != nil && !errors.Is(err, httpapi.ErrTooMany) {
 				t.Error(err)
 			}
 		})
@@ -229,7 +229,7 @@ func TestDevicesDoNotFloodASite(t *testing.T) {
 	r := DeviceRecipient("d_x")
 	add := func(i int) httpapi.Added {
 		t.Helper()
-		added, err := w.WatchFor(t.Context(), r, httpapi.NewWatch{URL: fmt.Sprintf("http://%s/%d", shopHost, i), Below: "1 EUR"})
+		added, err := w.WatchFor(t.Context(), asRecipient(r), httpapi.NewWatch{URL: fmt.Sprintf("http://%s/%d", shopHost, i), Below: "1 EUR"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,11 +250,11 @@ func TestDevicesDoNotFloodASite(t *testing.T) {
 	if looked != looksAtOnce {
 		t.Errorf("%d looks at once", looked)
 	}
-	if n, err := w.Now(t.Context(), r, first); err != nil || n.Known {
+	if n, err := w.Now(t.Context(), asRecipient(r), first); err != nil || n.Known {
 		t.Errorf("one more look: %+v, %v", n, err)
 	}
 	passed.Add(int64(time.Minute))
-	if n, err := w.Now(t.Context(), r, first); err != nil || !n.Known {
+	if n, err := w.Now(t.Context(), asRecipient(r), first); err != nil || !n.Known {
 		t.Errorf("a minute later: %+v, %v", n, err)
 	}
 }

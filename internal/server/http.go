@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/httpapi"
 	"github.com/lastlook/lastlook/internal/webui"
@@ -27,6 +26,24 @@ type HTTPOptions struct {
 	BaseURL string
 	// Listening, if set, is called with the page's address once it is served.
 	Listening func(page string)
+	// NewOperator, if set, is called with the operator's token when it is made,
+	// at the first start; it is shown to nobody else.
+	NewOperator func(token string)
+	// InviteCode lets whoever knows it make a device where not anybody may.
+	InviteCode string
+	// LoginHeader is where the proxies at TrustedProxies say whom they have let
+	// in; LoginOperators are those who may do all.
+	LoginHeader                    string
+	TrustedProxies, LoginOperators []string
+}
+
+// arrivals say who may make a device: anybody, unless the operator has said how
+// people come in, or others than this machine reach it and that was not said to
+// be meant.
+func (o HTTPOptions) arrivals() httpapi.Arrivals {
+	host, _, _ := net.SplitHostPort(o.Listen)
+	known := o.InviteCode != "" || o.LoginHeader != ""
+	return httpapi.Arrivals{Open: !known && (o.Public || o.Listen == "" || onThisMachine(host)), Invite: o.InviteCode}
 }
 
 // home returns the page's address, if it is known to others than this machine.
@@ -38,7 +55,7 @@ func (o HTTPOptions) home() string {
 }
 
 // check reports what is wrong with the options.
-func (o HTTPOptions) check() (base *url.URL, err error) {
+func (o HTTPOptions) check(hasOperator bool) (base *url.URL, err error) {
 	if o.BaseURL != "" {
 		if base, err = httpapi.ParseBase(o.BaseURL); err != nil {
 			return nil, fmt.Errorf("%w: %w", config.ErrInvalid, err)
@@ -51,10 +68,44 @@ func (o HTTPOptions) check() (base *url.URL, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %q is no address to listen on: write a host and a port, such as 127.0.0.1:8080", config.ErrInvalid, o.Listen)
 	}
-	if !o.Public && !onThisMachine(host) {
-		return nil, fmt.Errorf("%w: %s can be reached by others than this machine, and whoever reaches it may make devices and have pages looked at: listen on 127.0.0.1 behind a proxy with https, or say --public if that is meant", config.ErrInvalid, o.Listen)
+	if !o.Public && !onThisMachine(host) && !hasOperator {
+		return nil, fmt.Errorf("%w: %s can be reached by others than this machine, and there is no operator's token yet: make one with lastlook token rotate; or listen on 127.0.0.1 behind a proxy with https; or say --public, if whoever reaches it may make devices and have pages looked at", config.ErrInvalid, o.Listen)
+	}
+	if n := len(o.InviteCode); n > 0 && n < minInvite {
+		return nil, fmt.Errorf("%w: an invite code of %d characters is soon guessed: use %d or more", config.ErrInvalid, n, minInvite)
+	}
+	if len(o.LoginOperators) > 0 && o.LoginHeader == "" {
+		return nil, fmt.Errorf("%w: --login-operator is for --login-header: name the header that the proxy sets", config.ErrInvalid)
+	}
+	if _, err := httpapi.ParseLogin(o.LoginHeader, o.TrustedProxies); err != nil {
+		return nil, fmt.Errorf("%w: %w", config.ErrInvalid, err)
 	}
 	return base, nil
+}
+
+// minInvite is how long an invite code is at least.
+const minInvite = 8
+
+// checkHTTP reports what is wrong with the options, as things stand.
+func (s *Server) checkHTTP(ctx context.Context) (*url.URL, error) {
+	has, err := s.keys.HasOperator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.opt.HTTP.check(has)
+}
+
+// ensureOperator makes the operator's token at the first start of a server that
+// can be reached, and has it shown.
+func (s *Server) ensureOperator(ctx context.Context) error {
+	if s.opt.HTTP.Listen == "" {
+		return nil
+	}
+	t, made, err := s.keys.EnsureOperator(ctx)
+	if err == nil && made && s.opt.HTTP.NewOperator != nil {
+		s.opt.HTTP.NewOperator(t.Reveal())
+	}
+	return err
 }
 
 // onThisMachine reports whether only this machine reaches what listens there.
@@ -78,21 +129,25 @@ const (
 )
 
 // Handler returns what is served: the page, the service worker and the API.
-func (s *Server) Handler() (http.Handler, error) {
-	base, err := s.opt.HTTP.check()
+func (s *Server) Handler(ctx context.Context) (http.Handler, error) {
+	base, err := s.checkHTTP(ctx)
+	if err != nil {
+		return nil, err
+	}
+	login, err := httpapi.ParseLogin(s.opt.HTTP.LoginHeader, s.opt.HTTP.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	api := httpapi.New(mux, httpapi.Config{
-		Devices: s.devices, Backend: s, Logger: s.log, Version: s.opt.Version, Clock: s.opt.Clock, Secure: base != nil && base.Scheme == "https",
+		Devices: s.devices, Keys: s.keys, Arrivals: s.opt.HTTP.arrivals(), LoginOperators: s.opt.HTTP.LoginOperators, Backend: s, Logger: s.log, Version: s.opt.Version, Clock: s.opt.Clock, Secure: base != nil && base.Scheme == "https",
 	})
 	page, err := webui.New(webui.Config{State: func(w http.ResponseWriter, r *http.Request) (webui.State, error) { return s.pageState(api, w, r) }, Logger: s.log, Clock: s.opt.Clock})
 	if err != nil {
 		return nil, err
 	}
 	page.Register(mux)
-	return &httpapi.Guard{Base: base, Handler: mux}, nil
+	return &httpapi.Guard{Base: base, Login: login, Handler: mux}, nil
 }
 
 // pageState is what the page shows to whoever asks.
@@ -107,7 +162,7 @@ func (s *Server) pageState(api *httpapi.API, w http.ResponseWriter, r *http.Requ
 		return st, err
 	}
 	st.Device = &view
-	st.Watches, err = s.DeviceWatches(r.Context(), device.Recipient(d.ID))
+	st.Watches, err = s.WatchesOf(r.Context(), httpapi.AsDevice(d))
 	return st, err
 }
 
@@ -122,7 +177,7 @@ func (s *Server) listen(ctx context.Context) (*httpServer, error) {
 	if s.opt.HTTP.Listen == "" {
 		return nil, nil
 	}
-	handler, err := s.Handler()
+	handler, err := s.Handler(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -134,7 +134,7 @@ func TestListen(t *testing.T) {
 		}
 	}
 	for _, o := range []HTTPOptions{{Listen: "127.0.0.1:0"}, {Listen: "localhost:0"}, {Listen: "[::1]:0"}, {Listen: "0.0.0.0:0", Public: true}, {}, {BaseURL: "https://lastlook.example/"}} {
-		if _, err := o.check(); err != nil {
+		if _, err := o.check(false); err != nil {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -68,15 +68,15 @@ func (l *nowLooks) end(listing string, err error) {
 }
 
 // Now implements [httpapi.Backend].
-func (s *Server) Now(ctx context.Context, recipient, id string) (httpapi.Now, error) {
-	e, err := s.ownWatch(ctx, recipient, id)
+func (s *Server) Now(ctx context.Context, who httpapi.Who, id string) (httpapi.Now, error) {
+	e, err := s.ownWatch(ctx, who, id)
 	if err != nil {
 		return httpapi.Now{}, err
 	}
 	now := s.opt.Clock()
 	if e.Last == nil || now.Sub(e.Last.At) >= nowEvery || now.Before(e.Last.At) {
 		s.lookNow(ctx, e.Listing)
-		if e, err = s.ownWatch(ctx, recipient, id); err != nil {
+		if e, err = s.ownWatch(ctx, who, id); err != nil {
 			return httpapi.Now{}, err
 		}
 	}

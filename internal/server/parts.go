@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/access"
+	"github.com/lastlook/lastlook/access/accesssqlite"
 	"github.com/lastlook/lastlook/channel/log"
 	"github.com/lastlook/lastlook/channel/ntfy"
 	"github.com/lastlook/lastlook/channel/webhook"
@@ -35,11 +37,12 @@ import (
 // pageSource is the source of listings that are web pages.
 const pageSource = page.SourceName
 
-// stores are the outbox, the watches and the devices in one database.
+// stores are the outbox, the watches, the devices and the keys in one database.
 type stores struct {
 	outbox  outboxStore
 	watches watch.Store
 	devices device.Store
+	keys    access.Store
 }
 
 // openStores opens them in one SQLite file.
@@ -59,7 +62,11 @@ func openStores(ctx context.Context, path string) (stores, error) {
 	if err != nil {
 		return stores{}, errors.Join(err, store.Close())
 	}
-	return stores{store, watches, devices}, nil
+	keys, err := accesssqlite.Open(ctx, store)
+	if err != nil {
+		return stores{}, errors.Join(err, store.Close())
+	}
+	return stores{store, watches, devices, keys}, nil
 }
 
 // ownFile makes the database's file, if it is missing, for its owner alone:

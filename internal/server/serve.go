@@ -65,13 +65,16 @@ func (s *Server) Serve(ctx context.Context) error {
 }
 
 func (s *Server) serve(ctx context.Context) error {
-	if _, err := s.opt.HTTP.check(); err != nil {
+	if _, err := s.checkHTTP(ctx); err != nil {
 		return err
 	}
 	if err := s.nobodyDispatches(ctx); err != nil {
 		return err
 	}
 	if err := s.ensureKeys(ctx); err != nil {
+		return err
+	}
+	if err := s.ensureOperator(ctx); err != nil {
 		return err
 	}
 	d, err := s.newDispatcher(s.channels.Load())

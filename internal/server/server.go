@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/access"
 	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/watch"
@@ -124,6 +125,8 @@ type Server struct {
 	sources  *sourceSet
 	outbox   *lastlook.Outbox
 	devices  *device.Service
+	keys     *access.Service
+	kept     access.Store
 	lanes    *pushLanes
 	looks    *nowLooks
 	proofs   *proofs
@@ -178,12 +181,15 @@ func assemble(ctx context.Context, opt Options, sources *sourceSet) (*Server, er
 		return nil, errors.Join(err, st.outbox.Close())
 	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
+		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
 	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources.by, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
 	if err == nil {
 		s.devices, err = device.New(device.Config{Store: st.devices, Clock: opt.Clock, Unmute: s.unmutePush})
+	}
+	if err == nil {
+		s.keys, err = access.New(access.Config{Store: st.keys, Clock: opt.Clock})
 	}
 	if err != nil {
 		return nil, errors.Join(err, st.outbox.Close())

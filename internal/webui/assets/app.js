@@ -22,6 +22,7 @@ async function api(method, path, body) {
   if (!answer.ok) {
     const error = new Error(describe(value, answer.status));
     error.status = answer.status;
+    error.invite = (value?.errors || []).some((e) => e.location === 'body.invite');
     throw error;
   }
   return value;
@@ -96,8 +97,18 @@ function nameHere() {
   return (browser ? browser[1] : 'Browser') + (system ? ' on ' + system[1] : '');
 }
 
+// ensureDevice makes this browser a device. Where that takes an invite code, it
+// comes with the address, as #invite=CODE, which no server and no log sees; or
+// is asked for.
 async function ensureDevice() {
-  if (!device) device = await api('POST', 'devices', { name: nameHere() });
+  let invite = new URLSearchParams(location.hash.slice(1)).get('invite');
+  while (!device) {
+    try {
+      device = await api('POST', 'devices', invite ? { name: nameHere(), invite } : { name: nameHere() });
+    } catch (error) {
+      if (!error.invite || !(invite = prompt('The invite code of this server:'))) throw error;
+    }
+  }
   return device;
 }
 
