@@ -10,12 +10,12 @@ GATE       := bin/gate
 LINTERS    := bin/.linters-$(GO_VERSION)
 
 # The long runs are programs of the bench module, a target each once it is there.
-ALL_LONG   := bench crash
+ALL_LONG   := bench crash crash-postgres
 LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test test-browser test-postgres cover mutants scripts corpus crash-quick bench-quick
+CI_TARGETS := deps lint generate-check test test-browser test-postgres cover mutants scripts corpus crash-quick crash-postgres-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -122,7 +122,15 @@ crash: ## Kill the engine at random moments and at named failpoints, and judge w
 	@cd bench && go run ./cmd/crash $(ARGS)
 endif
 
-.PHONY: crash-quick bench-quick
+ifneq ($(filter crash-postgres,$(LONG)),)
+.PHONY: crash-postgres
+crash-postgres: ## Kill and stop dispatchers, crash a PostgreSQL server, lose it for good, and judge what is left.
+	@cd bench && go run ./cmd/crash-postgres $(ARGS)
+endif
+
+.PHONY: crash-quick crash-postgres-quick bench-quick
+crash-postgres-quick: ## The short form of crash-postgres, for CI.
+	@cd bench && go run ./cmd/crash-postgres -quick
 crash-quick: ## The short form of crash, for CI.
 	@cd bench && go run ./cmd/crash -quick
 bench-quick: ## The short form of bench, for CI: it shows that all runs, not how fast.

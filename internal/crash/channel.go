@@ -19,12 +19,15 @@ var channelNames = []string{"mail", "push"}
 const goneMark = "gone"
 
 // channel is the fake channel: it records each call, and behaves as badly as
-// channels do.
+// channels do. It stands for a service elsewhere, which goes on when this process
+// is stopped for a while: a call counts at the moment at which it was decided
+// within its deadline, whenever the record of it is written.
 type channel struct {
 	seed    uint64
 	run     int
 	journal *journal
 	life    *life
+	now     func() time.Time
 	calls   *atomic.Int64
 	// mint makes a planted mistake: a delivery key of its own per attempt.
 	mint bool
@@ -48,6 +51,10 @@ func (ch *channel) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.R
 	if err := json.Unmarshal(d.Message.Data, &e.Window); err != nil {
 		return lastlook.Receipt{}, lastlook.Permanent(fmt.Errorf("message without its window: %w", err))
 	}
+	at, inTime := ch.moment(ctx)
+	if e.At = at; !inTime {
+		return lastlook.Receipt{}, context.DeadlineExceeded
+	}
 	if ch.mint {
 		e.DeliveryKey = fmt.Sprintf("%s-%d-%d", d.DeliveryKey, ch.run, d.Attempt)
 	}
@@ -56,9 +63,16 @@ func (ch *channel) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.R
 		return lastlook.Receipt{}, err
 	}
 	answer, err := ch.accept(ctx, e)
-	e.Kind, e.Text = KindAnswer, answer
+	e.Kind, e.Text, e.At = KindAnswer, answer, 0
 	ch.journal.add(e)
 	return lastlook.Receipt{Answer: answer}, errors.Join(err, ch.life.pass("channel:answered"))
+}
+
+// moment returns now, and whether the call's deadline still lies ahead.
+func (ch *channel) moment(ctx context.Context) (at int64, inTime bool) {
+	now := ch.now()
+	deadline, ok := ctx.Deadline()
+	return now.UnixMicro(), !ok || now.Before(deadline)
 }
 
 // accept decides what becomes of a call, and records its acceptance.
@@ -88,7 +102,11 @@ func (ch *channel) accept(ctx context.Context, e Entry) (answer string, err erro
 	case draw < 500:
 		pause(ctx, time.Duration(draw)*10*time.Microsecond)
 	}
-	e.Kind = KindAccept
+	at, inTime := ch.moment(ctx)
+	if !inTime {
+		return answerHung, context.DeadlineExceeded
+	}
+	e.Kind, e.At = KindAccept, at
 	ch.journal.add(e)
 	if err := ch.life.pass("channel:accepted"); err != nil {
 		return answerLost, lastlook.Unknown(err)

@@ -80,17 +80,28 @@ type driver struct {
 // judges. An error means that there is nothing to judge, or that a child died by
 // itself.
 func Drive(ctx context.Context, p Plan) (Outcome, error) {
-	d := &driver{Plan: p, rng: rand.New(rand.NewPCG(p.Seed, 0)), out: Outcome{Points: map[string]int{}}}
-	if d.Progress == nil {
-		d.Progress = io.Discard
-	}
+	d := newDriver(p)
 	for _, phase := range []func(context.Context) error{d.randomly, d.atPoints, d.poison, d.drain} {
 		if err := phase(ctx); err != nil {
 			return d.out, err
 		}
 	}
+	return d.judge(ctx, nil)
+}
+
+func newDriver(p Plan) driver {
+	d := driver{Plan: p, rng: rand.New(rand.NewPCG(p.Seed, 0)), out: Outcome{Points: map[string]int{}}}
+	if d.Progress == nil {
+		d.Progress = io.Discard
+	}
+	return d
+}
+
+// judge reads what is left, and judges it.
+func (d *driver) judge(ctx context.Context, faults []Disturbance) (Outcome, error) {
 	d.tell("judging")
 	ev, err := gather(ctx, d.Backend, d.Dir, d.Seed, &d.watcher)
+	ev.Faults = faults
 	damaged, isDamage := errors.AsType[*DamageError](err)
 	if err != nil && !isDamage {
 		return d.out, err
@@ -102,6 +113,7 @@ func Drive(ctx context.Context, p Plan) (Outcome, error) {
 	return d.out, nil
 }
 
+// tell says what is going on.
 func (d *driver) tell(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.Progress, format+"\n", args...)
 }
@@ -220,9 +232,11 @@ func (d *driver) poison(ctx context.Context) error {
 }
 
 // drain lets all rows end.
-func (d *driver) drain(ctx context.Context) error {
+func (d *driver) drain(ctx context.Context) error { return d.drainBy(ctx, Child{Drain: true}) }
+
+func (d *driver) drainBy(ctx context.Context, spec Child) error {
 	d.tell("draining")
-	c, err := d.start(ctx, Child{Drain: true})
+	c, err := d.start(ctx, spec)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (w *watcher) look(records []lastlook.Record) {
 func gather(ctx context.Context, b Backend, dir string, seed uint64, w *watcher) (ev Evidence, err error) {
 	ev.Seed = seed
 	for name, to := range map[string]*[]Entry{enqueuerJournal: &ev.Enqueuer, topicJournal: &ev.Topics, channelJournal: &ev.Channels} {
-		if *to, err = readJournal(dir, name); err != nil {
+		if *to, err = readJournals(dir, name); err != nil {
 			return ev, err
 		}
 	}

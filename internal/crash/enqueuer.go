@@ -28,6 +28,9 @@ type enqueuer struct {
 	now     func() time.Time
 	next    int64
 	plant   Plant
+	// patient says that the database comes and goes: what fails was not
+	// acknowledged.
+	patient bool
 }
 
 // callsPerRun leaves numbers for the calls of one run.
@@ -40,11 +43,15 @@ const txTrace = "tx-"
 // run enqueues until ctx ends.
 func (e *enqueuer) run(ctx context.Context) error {
 	for ctx.Err() == nil && !e.life.over() {
-		step := e.world.step.Load() + 1
+		step := e.world.now() + 1
 		e.journal.add(Entry{Kind: KindStep, N: step})
-		e.world.step.Store(step)
+		e.world.move(step)
 		err := e.act(ctx, step)
-		if err != nil && !errors.Is(err, lastlook.ErrBusy) && ctx.Err() == nil && !e.life.over() {
+		switch {
+		case err == nil || errors.Is(err, lastlook.ErrBusy) || ctx.Err() != nil || e.life.over():
+		case e.patient:
+			pause(ctx, 20*time.Millisecond)
+		default:
 			return fmt.Errorf("enqueuer: %w", err)
 		}
 		pause(ctx, time.Duration(1+e.rng.IntN(6))*time.Millisecond)

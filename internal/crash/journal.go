@@ -2,12 +2,14 @@ package crash
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,12 +36,16 @@ const (
 	KindAnswer Kind = "answer"
 	// The late writer: an old change, written again, was applied.
 	KindLate Kind = "late"
+	// The store, of a claim whose lease had passed when the write began: it was
+	// made, or refused. LookedAt is when the rows were claimed.
+	KindWrote   Kind = "wrote"
+	KindRefused Kind = "refused"
 )
 
 // Entry is one line of a journal. Which fields are set depends on the kind.
 type Entry struct {
-	// At is when it was written, in Unix microseconds; Run which run of the
-	// child wrote it.
+	// At is when it was written, or when what it tells of was decided, in Unix
+	// microseconds; Run which run of the child wrote it.
 	At   int64 `json:"at"`
 	Run  int   `json:"run"`
 	Kind Kind  `json:"kind"`
@@ -67,12 +73,23 @@ type EnqueuedOne struct {
 	ID     lastlook.ID `json:"id,omitzero"`
 }
 
-// The journals' files.
+// The journals' files: the name, then "-" and the member's name if there are
+// several children at once, then the extension.
 const (
-	enqueuerJournal = "enqueuer.jsonl"
-	topicJournal    = "topics.jsonl"
-	channelJournal  = "channels.jsonl"
+	enqueuerJournal = "enqueuer"
+	topicJournal    = "topics"
+	channelJournal  = "channels"
+
+	journalExtension = ".jsonl"
 )
+
+// journalFile is the name of a member's journal.
+func journalFile(name, member string) string {
+	if member != "" {
+		name += "-" + member
+	}
+	return name + journalExtension
+}
 
 // journal appends entries to a file. It is safe for concurrent use.
 type journal struct {
@@ -118,7 +135,9 @@ func (j *journal) add(e Entry) {
 	if j.life.over() {
 		return
 	}
-	e.At, e.Run = j.now().UnixMicro(), j.run
+	if e.Run = j.run; e.At == 0 {
+		e.At = j.now().UnixMicro()
+	}
 	b, err := json.Marshal(e)
 	if err == nil {
 		_, err = j.f.Write(append(b, '\n'))
@@ -130,7 +149,25 @@ func (j *journal) add(e Entry) {
 
 func (j *journal) close() error { return j.f.Close() }
 
-// readJournal reads a journal. A last line cut in two does not count.
+// readJournals reads a journal of all members, in the order of time.
+func readJournals(dir, name string) ([]Entry, error) {
+	files, err := filepath.Glob(filepath.Join(dir, name+"-*"+journalExtension))
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	out, err := readJournal(dir, journalFile(name, ""))
+	for i := 0; i < len(files) && err == nil; i++ {
+		var more []Entry
+		more, err = readJournal(dir, filepath.Base(files[i]))
+		out = append(out, more...)
+	}
+	if len(files) > 0 {
+		slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.At, b.At) })
+	}
+	return out, err
+}
+
+// readJournal reads a file. A last line cut in two does not count.
 func readJournal(dir, name string) ([]Entry, error) {
 	b, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {

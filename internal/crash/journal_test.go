@@ -12,7 +12,7 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 	l := newLife(Failpoint{}, func() {})
 	write := func(run int, steps ...int64) {
 		t.Helper()
-		j, err := openJournal(dir, enqueuerJournal, run, time.Now, l)
+		j, err := openJournal(dir, journalFile(enqueuerJournal, ""), run, time.Now, l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,7 +24,7 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 		}
 	}
 	write(1, 1, 2, 3)
-	path := filepath.Join(dir, enqueuerJournal)
+	path := filepath.Join(dir, journalFile(enqueuerJournal, ""))
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -32,24 +32,24 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 	if err := os.WriteFile(path, b[:len(b)-5], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := readJournal(dir, enqueuerJournal); err != nil || len(got) != 2 {
+	if got, err := readJournals(dir, enqueuerJournal); err != nil || len(got) != 2 {
 		t.Fatalf("with a torn line: %d entries, %v; want 2", len(got), err)
 	}
 	write(2, 4)
-	got, err := readJournal(dir, enqueuerJournal)
+	got, err := readJournals(dir, enqueuerJournal)
 	if err != nil || len(got) != 3 || got[2].N != 4 || got[2].Run != 2 {
 		t.Fatalf("after it was opened again: %+v, %v", got, err)
 	}
-	if last, err := lastEntry(dir, enqueuerJournal, KindStep); err != nil || last.N != 4 {
+	if last, err := lastEntry(dir, journalFile(enqueuerJournal, ""), KindStep); err != nil || last.N != 4 {
 		t.Errorf("the last step is %+v, %v", last, err)
 	}
-	if none, err := lastEntry(dir, enqueuerJournal, KindAck); err != nil || none.Kind != "" {
+	if none, err := lastEntry(dir, journalFile(enqueuerJournal, ""), KindAck); err != nil || none.Kind != "" {
 		t.Errorf("an entry of a kind that is not there: %+v, %v", none, err)
 	}
 	if _, err := parseJournal("x", []byte("{}\nnot JSON\n")); err == nil {
 		t.Error("a damaged journal was read")
 	}
-	if none, err := readJournal(t.TempDir(), enqueuerJournal); err != nil || none != nil {
+	if none, err := readJournals(t.TempDir(), enqueuerJournal); err != nil || none != nil {
 		t.Errorf("no journal: %v, %v", none, err)
 	}
 }

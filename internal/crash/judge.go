@@ -21,6 +21,9 @@ type Evidence struct {
 	Marks int
 	// Notes are the application's own rows.
 	Notes []Note
+	// Faults are what was done to children and their database, if there were
+	// several children.
+	Faults []Disturbance
 	// Changed tells which final rows were seen to be otherwise later (see
 	// [Ends.Compare]).
 	Changed []string
@@ -54,6 +57,9 @@ const (
 	FaultTorn Fault = "torn_transactions"
 	// FaultLate: an old claim's change was applied.
 	FaultLate Fault = "late_writes"
+	// FaultZombie: a process that was stopped for longer than its lease changed
+	// a row by a claim of before.
+	FaultZombie Fault = "zombie_writes"
 	// FaultDamaged: the database is damaged.
 	FaultDamaged Fault = "damaged"
 )
@@ -61,7 +67,7 @@ const (
 // Faults returns all kinds of findings.
 func Faults() []Fault {
 	return []Fault{FaultLost, FaultRepeat, FaultTwoKeys, FaultOneKey, FaultChanged, FaultBaseline, FaultToldBack,
-		FaultPhantom, FaultStale, FaultTorn, FaultLate, FaultDamaged}
+		FaultPhantom, FaultStale, FaultTorn, FaultLate, FaultZombie, FaultDamaged}
 }
 
 // Finding is one thing that must not be.
@@ -80,7 +86,13 @@ type Ruling struct {
 	// Accepted counts the channels' acceptances, Repeats those that told again
 	// what the outbox could not know to have been told.
 	Accepted, Repeats int
-	Findings          []Finding
+	// Refused counts writes of children that had been stopped for longer than
+	// their lease: none was made.
+	Refused int
+	// Resumed is how many seconds it took, by kind of [Disturbance], until the
+	// next message was accepted.
+	Resumed  map[string][]float64
+	Findings []Finding
 }
 
 // Count returns how many findings are of a kind.
@@ -128,6 +140,8 @@ func Judge(ev Evidence) Ruling {
 	c.outcomes()
 	c.told()
 	c.stale()
+	c.zombies()
+	c.ruling.Resumed = c.resumed()
 	for _, t := range ev.Changed {
 		c.find(FaultChanged, nil, "%s", t)
 	}

@@ -80,7 +80,7 @@ func (c *court) marks() {
 				continue // no mark, or lost in other ways
 			}
 			since := intents[e.N]
-			if !lookedAt(row, since, looks[one.Key]) && !c.followed(row, inserted) {
+			if !lookedAt(row, since, looks[one.Key]) && !c.followed(row, inserted) && !c.absorbed(row, since, looks[one.Key]) {
 				c.find(FaultLost, row, "the mark that call %d left at %s led to no look", e.N, clock(since))
 			}
 		}

@@ -46,7 +46,7 @@ func (c *court) disallowed(first, second *acceptance) string {
 		return "at most once is what was promised"
 	}
 	policy := kindOf(first.Key.Topic).policy()
-	alive := first.Run == second.Run && first.answer == answerOK && first.answeredAt-first.calledAt < policy.CallTimeout.Microseconds()
+	alive := c.undisturbed(first, second) && first.answer == answerOK && first.answeredAt-first.calledAt < policy.CallTimeout.Microseconds()
 	// The story must say that the outcome became unknown in between.
 	for _, s := range second.row.Story {
 		if at := s.At.UnixMicro(); s.Skipped == 0 && (s.Event != lastlook.EventOutcomeUnknown || at < first.calledAt || at > second.At) {

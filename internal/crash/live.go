@@ -21,6 +21,10 @@ type Child struct {
 	Seed uint64 `json:"seed"`
 	// Run counts the runs, from 1.
 	Run int `json:"run"`
+	// Member is the child's name among several that share the database; empty
+	// if it is alone. Quiet ones enqueue nothing: only one may move the world.
+	Member string `json:"member,omitzero"`
+	Quiet  bool   `json:"quiet,omitzero"`
 	// Dispatchers is how many loops there are; only the first takes the
 	// store's lock.
 	Dispatchers int           `json:"dispatchers,omitzero"`
@@ -81,6 +85,7 @@ type run struct {
 	process  Process
 	life     *life
 	db       Database
+	world    *world
 	journals []*journal
 	outbox   *lastlook.Outbox
 	loops    []*lastlook.Dispatcher
@@ -94,19 +99,29 @@ func (r *run) open(ctx context.Context) (err error) {
 		to   **journal
 		name string
 	}{{&enq, enqueuerJournal}, {&top, topicJournal}, {&chn, channelJournal}} {
-		if *j.to, err = openJournal(c.Dir, j.name, c.Run, r.process.Now, r.life); err != nil {
+		if *j.to, err = openJournal(c.Dir, journalFile(j.name, c.Member), c.Run, r.process.Now, r.life); err != nil {
 			return err
 		}
 		r.journals = append(r.journals, *j.to)
 	}
 	w := &world{seed: c.Seed}
-	if err := w.resume(c.Dir); err != nil {
+	r.world = w
+	if c.Member != "" {
+		err = w.share(c.Dir)
+	}
+	if err == nil && !c.Quiet {
+		err = w.resume(c.Dir, c.Member)
+	}
+	if err != nil {
 		return err
 	}
 	if r.db, err = r.process.Backend.Open(ctx, c.Dir, c.Fail, r.life.end); err != nil {
 		return fmt.Errorf("open the database: %w", err)
 	}
 	s := newStore(r.db.Store(), r.life, enq, c.Plant)
+	if s.now = r.process.Now; c.Member != "" {
+		s.claims = map[lastlook.Token]time.Time{}
+	}
 	topics := r.topics(w, top)
 	if err := r.dispatchers(s, topics, chn); err != nil {
 		return err
@@ -114,18 +129,18 @@ func (r *run) open(ctx context.Context) (err error) {
 	r.enqueuer = &enqueuer{
 		world: w, db: r.db, outbox: r.outbox, topics: topics, journal: enq, life: r.life, now: r.process.Now,
 		rng: rand.New(rand.NewPCG(c.Seed, uint64(c.Run))), next: int64(c.Run) * callsPerRun, plant: c.Plant,
-		wake: r.loops[0].Wake,
+		wake: r.loops[0].Wake, patient: c.Member != "",
 	}
 	return nil
 }
 
 // resume finds the step at which the world was left.
-func (w *world) resume(dir string) error {
-	e, err := lastEntry(dir, enqueuerJournal, KindStep)
+func (w *world) resume(dir, member string) error {
+	e, err := lastEntry(dir, journalFile(enqueuerJournal, member), KindStep)
 	if err != nil {
 		return err
 	}
-	w.step.Store(e.N)
+	w.move(max(e.N, w.now()))
 	return nil
 }
 
@@ -152,7 +167,7 @@ func (r *run) dispatchers(s *store, topics map[string]lastlook.Topic[Value], j *
 	}
 	calls := new(atomic.Int64)
 	for _, name := range channelNames {
-		cfg.Channels[name] = &channel{seed: c.Seed, run: c.Run, journal: j, life: r.life, calls: calls, mint: c.Plant == PlantMint}
+		cfg.Channels[name] = &channel{seed: c.Seed, run: c.Run, journal: j, life: r.life, now: r.process.Now, calls: calls, mint: c.Plant == PlantMint}
 	}
 	for i := range max(c.Dispatchers, 1) {
 		outbox := lastlook.NewOutbox(s, lastlook.WithClock(r.process.Now))
@@ -203,9 +218,12 @@ func (r *run) work(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.child.Drain {
+	switch {
+	case r.child.Drain:
 		start(len(r.loops), r.drained)
-	} else {
+	case r.child.Quiet:
+		start(len(r.loops), func(ctx context.Context) error { <-ctx.Done(); return nil })
+	default:
 		start(len(r.loops), r.enqueuer.run)
 	}
 	r.process.Ready()
@@ -237,5 +255,6 @@ func (r *run) close() error {
 	for _, j := range r.journals {
 		errs = append(errs, j.close())
 	}
+	errs = append(errs, r.world.close())
 	return errors.Join(errs...)
 }

@@ -36,6 +36,9 @@ const (
 	PlantMint Plant = "mint"
 	// PlantStale: the look gives an old value.
 	PlantStale Plant = "stale"
+	// PlantZombie: a write whose lease has passed is compared with the state
+	// alone.
+	PlantZombie Plant = "zombie"
 )
 
 // store passes the failpoints around each write, and is the late writer: it
@@ -48,7 +51,12 @@ type store struct {
 	journal *journal
 	plant   Plant
 
-	mu       sync.Mutex
+	now func() time.Time
+
+	mu sync.Mutex
+	// claims are those of this process, by when they were made; nil if nobody
+	// wants to know which of them outlived their lease.
+	claims   map[lastlook.Token]time.Time
 	old      map[lastlook.ID][]lastlook.Change
 	enqueued int
 	accepted int
@@ -109,6 +117,7 @@ func (s *store) Claim(ctx context.Context, r lastlook.ClaimRequest) ([]lastlook.
 	if dead := s.life.pass("claim:after"); dead != nil {
 		return nil, dead
 	}
+	s.noteClaim(r.Token, len(rows))
 	var claimed []lastlook.ID
 	for i := range rows {
 		claimed = append(claimed, rows[i].ID)
@@ -138,7 +147,11 @@ func (s *store) Apply(ctx context.Context, now time.Time, changes []lastlook.Cha
 			return nil, err
 		}
 	}
+	began := s.now()
 	done, err := s.Store.Apply(ctx, now, s.planted(changes))
+	if err == nil {
+		s.noteOld(began, changes, done)
+	}
 	for _, p := range names {
 		if dead := s.life.pass(p + ":after"); dead != nil {
 			return nil, dead
@@ -184,7 +197,7 @@ func pointsOf(changes []lastlook.Change) []string {
 // planted makes the planted mistake, if it is one of changes.
 func (s *store) planted(changes []lastlook.Change) []lastlook.Change {
 	switch s.plant {
-	case PlantBaseline, PlantReaper, PlantMarks:
+	case PlantBaseline, PlantReaper, PlantMarks, PlantZombie:
 	default:
 		return changes
 	}
@@ -199,6 +212,10 @@ func (s *store) planted(changes []lastlook.Change) []lastlook.Change {
 			}
 		case s.plant == PlantReaper && c.Fence == lastlook.FenceTokenDead:
 			c.Key = lastlook.KeyKeep
+		case s.plant == PlantZombie && c.Fence != lastlook.FenceTokenDead:
+			if at, ours := s.claims[c.Token]; ours && s.now().Sub(at) > lease {
+				c.Fence = lastlook.FenceNone
+			}
 		case s.plant == PlantMarks && c.Ends():
 			c.DropMarks = true
 		}
@@ -216,6 +233,43 @@ func (s *store) remember(changes []lastlook.Change) {
 		} else {
 			s.old[c.ID] = append(s.old[c.ID], c)
 		}
+	}
+}
+
+// claimMemory is how long a claim is remembered: longer than any pause.
+const claimMemory = time.Minute
+
+func (s *store) noteClaim(t lastlook.Token, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claims == nil || rows == 0 {
+		return
+	}
+	now := s.now()
+	for t, at := range s.claims {
+		if now.Sub(at) > claimMemory {
+			delete(s.claims, t)
+		}
+	}
+	s.claims[t] = now
+}
+
+// noteOld records what came of writes that began when their claim's first lease
+// had passed: for the judge, who knows which process was stopped when.
+func (s *store) noteOld(began time.Time, changes []lastlook.Change, done []bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range changes {
+		c := &changes[i]
+		at, ours := s.claims[c.Token]
+		if !ours || c.Fence == lastlook.FenceTokenDead || began.Sub(at) <= lease {
+			continue
+		}
+		e := Entry{Kind: KindRefused, At: began.UnixMicro(), ID: c.ID, Text: string(c.Event), LookedAt: at.UnixMicro()}
+		if done[i] {
+			e.Kind = KindWrote
+		}
+		s.journal.add(e)
 	}
 }
 

@@ -129,7 +129,7 @@ func (m *topicMaker) begin(ctx context.Context, k *kind, subject string) error {
 }
 
 func (m *topicMaker) look(k *kind, subject string) (l lastlook.Looked[Value]) {
-	step := m.world.step.Load()
+	step := m.world.now()
 	if m.plant == PlantStale {
 		step = max(step-3*stretch, 0)
 	}

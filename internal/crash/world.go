@@ -1,7 +1,13 @@
 package crash
 
 import (
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 )
 
@@ -25,6 +31,49 @@ func (v Value) holds() bool { return v.Price < target }
 type world struct {
 	seed uint64
 	step atomic.Int64
+	// shared holds the step if several children look at one world; nil else.
+	shared *os.File
+}
+
+// worldFile is where children share the world's step.
+const worldFile = "world"
+
+// share makes the world that of all children in dir.
+func (w *world) share(dir string) (err error) {
+	w.shared, err = os.OpenFile(filepath.Join(dir, worldFile), os.O_RDWR|os.O_CREATE, 0o600)
+	return err
+}
+
+// now returns the step in force.
+func (w *world) now() int64 {
+	if w.shared == nil {
+		return w.step.Load()
+	}
+	var b [8]byte
+	if _, err := w.shared.ReadAt(b[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		panic(fmt.Sprintf("crash: the world is gone: %v", err))
+	}
+	return int64(binary.LittleEndian.Uint64(b[:]))
+}
+
+// move sets the step. Only one child moves the world.
+func (w *world) move(step int64) {
+	if w.shared == nil {
+		w.step.Store(step)
+		return
+	}
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(step))
+	if _, err := w.shared.WriteAt(b[:], 0); err != nil {
+		panic(fmt.Sprintf("crash: the world does not move: %v", err))
+	}
+}
+
+func (w *world) close() error {
+	if w == nil || w.shared == nil {
+		return nil
+	}
+	return w.shared.Close()
 }
 
 // sight is what a look at a subject gives at a step: a value, or neither.

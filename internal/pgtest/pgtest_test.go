@@ -74,3 +74,44 @@ func TestDiesWithUs(t *testing.T) {
 		t.Fatal("it goes on without us: pid " + strconv.Itoa(p.cmd.Process.Pid))
 	}
 }
+
+// TestStandby loses a server whose standby was synchronous: what it has committed
+// is there.
+func TestStandby(t *testing.T) {
+	var c Cluster
+	if c.DSN(t); os.Getenv(Env) != "start" {
+		t.Skip("make test-postgres: needs servers of its own")
+	}
+	s := c.Server(t)
+	remove := func(s *Server) {
+		if err := s.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { remove(s) })
+	psql := func(s *Server, query string) string {
+		t.Helper()
+		out, err := output(t.Context(), s.Dir(), filepath.Join(s.Bin(), "psql"), "-X", "-At", "-d", s.DSN(), "-c", query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(out)
+	}
+	b, err := s.Standby(0, map[string]string{"wal_retrieve_retry_interval": "200ms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remove(b) })
+	psql(s, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+	psql(s, "SELECT pg_reload_conf()")
+	psql(s, "CREATE TABLE x AS SELECT 1 AS n")
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	if got := psql(b, "UPDATE x SET n = n + 1 RETURNING n"); !strings.HasPrefix(got, "2") {
+		t.Errorf("the standby answered %q", got)
+	}
+}

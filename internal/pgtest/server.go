@@ -28,6 +28,8 @@ type Options struct {
 	Durable bool
 	// Settings are added to the server's.
 	Settings map[string]string
+	// Port is where it listens; 0 means any that is free.
+	Port int
 }
 
 // Server is a PostgreSQL server in a temporary folder. It listens on the loopback
@@ -38,6 +40,8 @@ type Server struct {
 	dir  string
 	port int
 	proc *process
+	// killed: its shared memory is left.
+	killed bool
 }
 
 // Start makes a server and starts it. [Server.Remove] stops it.
@@ -87,6 +91,9 @@ func (s *Server) DSN() string {
 func (s *Server) Start() error {
 	var err error
 	if s.port == 0 {
+		s.port = s.opt.Port
+	}
+	if s.port == 0 {
 		if s.port, err = freePort(); err != nil {
 			return err
 		}
@@ -126,7 +133,14 @@ func (s *Server) Stop(mode string) error {
 }
 
 // Remove stops the server if it runs, and deletes its folder.
-func (s *Server) Remove() error { return errors.Join(s.proc.stop(), os.RemoveAll(s.dir)) }
+func (s *Server) Remove() error {
+	var errs []error
+	if s.killed { // only its own start takes its shared memory away
+		s.port, s.opt.Port = 0, 0
+		errs = append(errs, s.Start())
+	}
+	return errors.Join(append(errs, s.proc.stop(), os.RemoveAll(s.dir))...)
+}
 
 // binaries finds the folder of the server's programs.
 func binaries() (string, error) {
