@@ -181,7 +181,8 @@ func (p *player) detect() {
 	}
 }
 
-// detectAtOnce has several workers look at the same moment.
+// detectAtOnce has several look at the same moment. Sweeps share the work, so
+// these are looks that somebody asks for.
 func (p *player) detectAtOnce(sights []sight) {
 	p.Helper()
 	answers := make([]func(context.Context) (watch.Observation, error), len(sights))
@@ -198,10 +199,14 @@ func (p *player) detectAtOnce(sights []sight) {
 		<-all
 		return answers[n-1](ctx)
 	})
+	list, err := p.engine.store.List(p.Context())
+	if err != nil {
+		p.Fatal(err)
+	}
 	errs := make(chan error)
 	for range sights {
 		go func() {
-			_, err := p.svc.Sweep(p.Context(), 10)
+			_, err := p.svc.Check(p.Context(), list[0].Listing)
 			errs <- err
 		}()
 	}

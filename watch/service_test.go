@@ -441,7 +441,7 @@ func TestSweepStopsWithItsContext(t *testing.T) {
 		if res, err := e.svc.Sweep(ctx, 10); !errors.Is(err, context.DeadlineExceeded) || res.Looked != 0 {
 			t.Errorf("%+v, %v", res, err)
 		}
-		due, err := e.store.Due(t.Context(), time.Now(), 10)
+		due, err := e.store.Due(t.Context(), time.Now(), time.Now(), 10)
 		if err != nil || len(due) != 5 || due[0].Failures != 0 {
 			t.Errorf("what was not looked at stays due: %+v, %v", due, err)
 		}

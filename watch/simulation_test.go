@@ -206,7 +206,7 @@ func (s *simulation) sweepAll(ctx context.Context) {
 		if res.Enqueued > 0 {
 			s.d.Wake()
 		}
-		next, err := s.store.NextDue(ctx)
+		next, err := s.store.NextDue(ctx, time.Now())
 		if err != nil {
 			return
 		}

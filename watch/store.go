@@ -54,11 +54,17 @@ type Store interface {
 	// watches it; the observations of such a listing go too.
 	Remove(ctx context.Context, now time.Time, id string) error
 
-	// Due returns up to limit listings that are due and have a watch that is
-	// not paused, most overdue first.
-	Due(ctx context.Context, now time.Time, limit int) ([]Listing, error)
-	// NextDue returns when the next listing is due; zero if there is none.
-	NextDue(ctx context.Context) (time.Time, error)
+	// Due returns up to limit listings that are due, have a watch that is not
+	// paused, and are claimed by nobody, most overdue first. It claims them until
+	// a time: till then nobody else gets them, unless a look that moves their next
+	// look is recorded, or they are postponed or released. A time that is not after
+	// now claims nothing.
+	Due(ctx context.Context, now, until time.Time, limit int) ([]Listing, error)
+	// Release gives back listings, by their ids, that were claimed until a time.
+	Release(ctx context.Context, ids []string, until time.Time) error
+	// NextDue returns when the next listing that nobody claims is due; zero if
+	// there is none.
+	NextDue(ctx context.Context, now time.Time) (time.Time, error)
 	// Record writes an observation, the states to which it moves the watches'
 	// triggers, and the outbox rows of what is news, in one transaction. For
 	// each watch of the listing it calls detect with the watch, its states, the

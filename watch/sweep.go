@@ -21,7 +21,8 @@ type SweepResult struct {
 	Postponed int `json:"postponed,omitzero"`
 }
 
-// Sweep looks at up to limit due listings and records what it saw. Detection
+// Sweep looks at up to limit due listings and records what it saw. It claims
+// them, so that others who sweep at the same time look at others. Detection
 // is level-triggered: what a sweep misses, the next one finds. Enqueued counts
 // the items given to the outbox, duplicates of live rows included.
 //
@@ -30,15 +31,17 @@ type SweepResult struct {
 // ([Politeness]).
 func (s *Service) Sweep(ctx context.Context, limit int) (SweepResult, error) {
 	began := s.cfg.Clock()
-	due, err := s.cfg.Store.Due(ctx, began, limit)
+	claimed := lastlook.Micro(began.Add(s.cfg.SweepTime + s.cfg.LookTimeout + claimSlack))
+	due, err := s.cfg.Store.Due(ctx, began, claimed, limit)
 	if err != nil {
-		return SweepResult{}, fmt.Errorf("list due listings: %w", err)
+		return SweepResult{}, fmt.Errorf("claim due listings: %w", err)
 	}
 	var (
 		mu   sync.Mutex
 		res  SweepResult
 		errs []error
 		wg   sync.WaitGroup
+		kept = map[string]bool{} // listings whose claims have ended with a record
 	)
 	q := newHostQueue(s.cfg, due, began)
 	stop := context.AfterFunc(ctx, q.close)
@@ -62,6 +65,7 @@ func (s *Service) Sweep(ctx context.Context, limit int) (SweepResult, error) {
 				if err != nil {
 					errs = append(errs, err)
 				}
+				kept[l.ID] = err == nil
 				mu.Unlock()
 			}
 		})
@@ -72,8 +76,32 @@ func (s *Service) Sweep(ctx context.Context, limit int) (SweepResult, error) {
 	if len(later) > 0 && ctx.Err() == nil {
 		errs = append(errs, s.cfg.Store.Postpone(ctx, later))
 	}
+	var left []string
+	for i := range due {
+		if _, postponed := later[due[i].ID]; !kept[due[i].ID] && (!postponed || ctx.Err() != nil) {
+			left = append(left, due[i].ID)
+		}
+	}
+	errs = append(errs, s.release(ctx, left, claimed))
 	return res, errors.Join(append(errs, ctx.Err())...)
 }
+
+// claimSlack is how much longer a claim holds than a sweep can take.
+const claimSlack = time.Minute
+
+// release gives back what was claimed and not looked at, also if the sweep was
+// stopped: others need not wait for the end of the claim.
+func (s *Service) release(ctx context.Context, ids []string, until time.Time) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+	defer cancel()
+	return s.cfg.Store.Release(ctx, ids, until)
+}
+
+// releaseLimit bounds that.
+const releaseLimit = 5 * time.Second
 
 // Check looks at a listing now, due or not, and records what it saw; ok says
 // whether it could be read.

@@ -151,6 +151,14 @@ var planted = []struct {
 	{"./watch/watchpg", "github.com/jackc/pgx/v5/pgxpool", ""},
 	{"./watch/watchpg", "./watch/watchsqlite", "watchpg"},
 
+	{"./watch/watchtest", "./watch", ""},
+	{"./watch/watchtest", "./watch/watchpg", "watch and device suites, concrete"},
+	{"./device/devicetest", "./webpush/webpushtest", ""},
+	{"./device/devicetest", "./device/devicesqlite", "watch and device suites, concrete"},
+	{"./internal/watchdb", "./internal/beside", ""},
+	{"./internal/watchdb", "./store/postgres", "beside, concrete"},
+	{"./internal/devicedb", "github.com/jackc/pgx/v5", "beside, PostgreSQL"},
+
 	{"./watch", "./watch/condition", ""},
 	{"./watch/condition", "cel.dev/cel-go/cel", ""},
 	{"./watch/condition", "./watch", "condition"},

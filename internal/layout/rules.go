@@ -98,6 +98,20 @@ var rules = []rule{
 		},
 	},
 	{
+		name:  "watch and device suites",
+		why:   "a conformance suite that knew a concrete kind could be kind to it",
+		from:  []string{"./watch/watchtest/...", "./device/devicetest/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./watch", "./watch/price", "./device", "./webpush/..."},
+	},
+	{
+		name:  "beside",
+		why:   "what the stores of watches and devices share knows no database: statements and connections are given to it",
+		from:  []string{"./internal/beside/...", "./internal/watchdb/...", "./internal/devicedb/..."},
+		deny:  []string{"./...", "external"},
+		allow: []string{".", "self/...", "./internal/beside", "./watch", "./watch/price", "./device", "./webpush"},
+	},
+	{
 		name:  "condition",
 		why:   "users' conditions are compiled and asked without any knowledge of watches",
 		from:  []string{"./watch/condition/..."},
@@ -247,7 +261,7 @@ var rules = []rule{
 		name:   "PostgreSQL",
 		why:    "one place knows the driver, so that users on another database carry none of it",
 		from:   []string{".", "./..."},
-		except: []string{"./store/postgres/...", "./watch/watchpg/...", "./device/devicepg/..."},
+		except: []string{"./store/postgres/...", "./watch/watchpg/...", "./device/devicepg/...", "./internal/pgtest"},
 		deny:   []string{"github.com/jackc/..."},
 	},
 	{

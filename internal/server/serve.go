@@ -151,7 +151,7 @@ func (s *Server) sweepOnce(ctx context.Context) time.Duration {
 	} else if res.Looked+res.Failed > 0 {
 		s.log.Debug("looked", "looked", res.Looked, "failed", res.Failed)
 	}
-	next, err := s.watches.NextDue(ctx)
+	next, err := s.watches.NextDue(ctx, s.opt.Clock())
 	if err != nil || next.IsZero() {
 		return sweepPause
 	}

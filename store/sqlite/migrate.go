@@ -10,28 +10,31 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
-	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/internal/beside"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migration is one file of migrations/, by the number its name starts with.
-type migration struct {
-	version    int
-	name       string
-	statements []string
+// History returns the migrations of the outbox's tables.
+func History() beside.History {
+	return beside.History{Files: migrationFiles, Table: "lastlook_schema", Of: "the outbox"}
 }
 
 const (
-	schemaTable = "CREATE TABLE IF NOT EXISTS lastlook_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+	schemaTable = "CREATE TABLE IF NOT EXISTS %s (version INTEGER PRIMARY KEY, name TEXT NOT NULL)"
 	tableThere  = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)"
-	schemaAt    = "SELECT coalesce(max(version), 0) FROM lastlook_schema"
-	schemaAdd   = "INSERT INTO lastlook_schema (version, name) VALUES (?, ?)"
+	schemaAt    = "SELECT coalesce(max(version), 0) FROM %s"
+	schemaAdd   = "INSERT INTO %s (version, name) VALUES (?, ?)"
 )
+
+// execer is a connection or a transaction of database/sql.
+type execer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
 
 // Migrate brings lastlook's tables in an application's own database up to date,
 // in one transaction: for those who keep the outbox in their own file and open
@@ -45,27 +48,38 @@ func Migrate(ctx context.Context, db *sql.DB) error {
 }
 
 func migrate(ctx context.Context, db *sql.DB) (err error) {
-	all, err := loadMigrations()
-	if err != nil {
-		return err
-	}
+	h := History()
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	// Without the write lock first: a database that is up to date may be read-only.
-	missing, err := missingMigrations(ctx, conn, all)
+	missing, err := missingMigrations(ctx, conn, h)
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
-		err := inTransaction(ctx, conn, func() error { return applyMigrations(ctx, conn, all) })
+		err := inTransaction(ctx, conn, func() error { return applyMigrations(ctx, conn, h) })
 		if err != nil {
 			return err
 		}
 	}
 	return keepStatistics(ctx, conn)
+}
+
+// MigrateBeside brings further tables in the file up to date, in one transaction.
+func (s *Store) MigrateBeside(ctx context.Context, h beside.History) error {
+	var missing []beside.Migration
+	// Without the write lock first: a file that is up to date may be read-only.
+	err := s.WithReadTx(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		missing, err = missingMigrations(ctx, tx, h)
+		return err
+	})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return s.WithTx(ctx, func(ctx context.Context, tx *sql.Tx) error { return applyMigrations(ctx, tx, h) })
 }
 
 // Migration is one step of the tables' history.
@@ -78,8 +92,13 @@ type Migration struct {
 
 // Status lists all migrations, and which of them the file at path has seen. It
 // changes nothing; a file that is missing has seen none.
-func Status(ctx context.Context, path string) (out []Migration, err error) {
-	all, err := loadMigrations()
+func Status(ctx context.Context, path string) ([]Migration, error) {
+	return StatusOf(ctx, path, History())
+}
+
+// StatusOf is [Status] of the tables with that history.
+func StatusOf(ctx context.Context, path string, h beside.History) (out []Migration, err error) {
+	all, err := h.Load()
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
@@ -92,19 +111,19 @@ func Status(ctx context.Context, path string) (out []Migration, err error) {
 		s := &Store{path: abs, timeout: defaultTimeout, closed: make(chan struct{})}
 		ctx, cancel := s.limit(ctx)
 		defer cancel()
-		if missing, err = s.missing(ctx, all); err != nil {
+		if missing, err = s.missing(ctx, h); err != nil {
 			return nil, s.explain(ctx, "status of "+path, err)
 		}
 	}
 	for i, m := range all {
-		out = append(out, Migration{Version: m.version, Name: m.name, Applied: i < len(all)-len(missing)})
+		out = append(out, Migration{Version: m.Version, Name: m.Name, Applied: i < len(all)-len(missing)})
 	}
 	return out, nil
 }
 
 // missing returns the migrations that the file has not seen, on a connection
 // that cannot write.
-func (s *Store) missing(ctx context.Context, all []migration) (list []migration, err error) {
+func (s *Store) missing(ctx context.Context, h beside.History) (list []beside.Migration, err error) {
 	db, err := s.connect(url.Values{"mode": {"ro"}}, "_query_only=1")
 	if err != nil {
 		return nil, err
@@ -115,29 +134,29 @@ func (s *Store) missing(ctx context.Context, all []migration) (list []migration,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	return missingMigrations(ctx, conn, all)
+	return missingMigrations(ctx, conn, h)
 }
 
 // MigrationSQL returns the migrations after the version given (0 for all) as
 // plain SQL, for those who change tables with a tool of their own. It is meant to
 // run in one transaction, which it leaves to the tool.
-func MigrationSQL(after int) (string, error) {
-	all, err := loadMigrations()
+func MigrationSQL(after int) (string, error) { return SQLOf(History(), after) }
+
+// SQLOf is [MigrationSQL] of the tables with that history.
+func SQLOf(h beside.History, after int) (string, error) {
+	list, err := h.After(after)
 	if err != nil {
 		return "", fmt.Errorf("sqlite: %w", err)
 	}
-	if after < 0 || after > len(all) {
-		return "", fmt.Errorf("sqlite: %w: there is no migration after %d: they are numbered 1 to %d", lastlook.ErrInvalid, after, len(all))
-	}
 	var b strings.Builder
 	if after == 0 {
-		b.WriteString(schemaTable + ";\n")
+		fmt.Fprintf(&b, schemaTable+";\n", h.Table)
 	}
-	for _, m := range all[after:] {
-		for _, st := range m.statements {
+	for _, m := range list {
+		for _, st := range splitStatements(m.Text) {
 			b.WriteString(st + ";\n")
 		}
-		fmt.Fprintf(&b, "INSERT INTO lastlook_schema (version, name) VALUES (%d, '%s');\n", m.version, strings.ReplaceAll(m.name, "'", "''"))
+		fmt.Fprintf(&b, "INSERT INTO %s (version, name) VALUES (%d, '%s');\n", h.Table, m.Version, strings.ReplaceAll(m.Name, "'", "''"))
 	}
 	return b.String(), nil
 }
@@ -158,68 +177,44 @@ func inTransaction(ctx context.Context, conn *sql.Conn, f func() error) error {
 }
 
 // missingMigrations returns those that the database has not seen.
-func missingMigrations(ctx context.Context, conn *sql.Conn, all []migration) ([]migration, error) {
+func missingMigrations(ctx context.Context, db execer, h beside.History) ([]beside.Migration, error) {
+	all, err := h.Load()
+	if err != nil {
+		return nil, err
+	}
 	var there bool
 	var at int
-	if err := conn.QueryRowContext(ctx, tableThere, "lastlook_schema").Scan(&there); err != nil {
+	if err := db.QueryRowContext(ctx, tableThere, h.Table).Scan(&there); err != nil {
 		return nil, err
 	}
 	if there {
-		if err := conn.QueryRowContext(ctx, schemaAt).Scan(&at); err != nil {
+		if err := db.QueryRowContext(ctx, fmt.Sprintf(schemaAt, h.Table)).Scan(&at); err != nil {
 			return nil, err
 		}
 	}
-	latest := all[len(all)-1].version
-	if at > latest {
-		return nil, fmt.Errorf("%w: its schema has version %d, this program knows up to %d: run a newer lastlook, or restore a backup made before the upgrade",
-			lastlook.ErrNewerSchema, at, latest)
-	}
-	return all[at:], nil
+	return h.Missing(all, at)
 }
 
-func applyMigrations(ctx context.Context, conn *sql.Conn, all []migration) error {
+func applyMigrations(ctx context.Context, db execer, h beside.History) error {
 	// Again, now that nobody else can be at it.
-	missing, err := missingMigrations(ctx, conn, all)
+	missing, err := missingMigrations(ctx, db, h)
 	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, schemaTable); err != nil {
+	if _, err := db.ExecContext(ctx, fmt.Sprintf(schemaTable, h.Table)); err != nil {
 		return err
 	}
 	for _, m := range missing {
-		for _, st := range m.statements {
-			if _, err := conn.ExecContext(ctx, st); err != nil {
-				return fmt.Errorf("migration %s: %w", m.name, err)
+		for _, st := range splitStatements(m.Text) {
+			if _, err := db.ExecContext(ctx, st); err != nil {
+				return fmt.Errorf("migration %s: %w", m.Name, err)
 			}
 		}
-		if _, err := conn.ExecContext(ctx, schemaAdd, m.version, m.name); err != nil {
-			return fmt.Errorf("migration %s: %w", m.name, err)
+		if _, err := db.ExecContext(ctx, fmt.Sprintf(schemaAdd, h.Table), m.Version, m.Name); err != nil {
+			return fmt.Errorf("migration %s: %w", m.Name, err)
 		}
 	}
 	return nil
-}
-
-// loadMigrations reads the embedded files. Their numbers start at 1 and have no
-// gaps.
-func loadMigrations() ([]migration, error) {
-	files, err := fs.ReadDir(migrationFiles, "migrations")
-	if err != nil {
-		return nil, fmt.Errorf("embedded migrations: %w", err)
-	}
-	var all []migration
-	for i, f := range files {
-		number, _, _ := strings.Cut(f.Name(), "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("embedded migrations: %s: want number %d", f.Name(), i+1)
-		}
-		b, err := fs.ReadFile(migrationFiles, "migrations/"+f.Name())
-		if err != nil {
-			return nil, fmt.Errorf("embedded migrations: %w", err)
-		}
-		all = append(all, migration{version: version, name: f.Name(), statements: splitStatements(string(b))})
-	}
-	return all, nil
 }
 
 // splitStatements cuts a file after each line that ends in a semicolon.

@@ -1,13 +1,23 @@
 package watchsqlite
 
-import "sync/atomic"
+import (
+	"context"
+	"sync/atomic"
 
-// Count counts the statements that the store runs from now on.
-func (s *Store) Count() *atomic.Int64 {
+	"github.com/lastlook/lastlook/internal/beside"
+	"github.com/lastlook/lastlook/internal/watchdb"
+	"github.com/lastlook/lastlook/store/sqlite"
+)
+
+// OpenCounting is [Open] of a store that counts its statements.
+func OpenCounting(ctx context.Context, db *sqlite.Store) (*Store, *atomic.Int64, error) {
+	tables, err := open(ctx, db)
+	if err != nil {
+		return nil, nil, err
+	}
 	n := new(atomic.Int64)
-	s.ran = func(string) { n.Add(1) }
-	return n
+	return &Store{watchdb.New(beside.Observed(tables, func(string) { n.Add(1) }))}, n, nil
 }
 
-// Statement returns a statement's text.
-func (s *Store) Statement(name string) string { return s.queries[name] }
+// Statements returns all statements.
+func Statements() (beside.Queries, error) { return beside.LoadQueries(files, nil) }

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/store/sqlite"
 	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/price"
 )
 
 // old makes a file as the first version left it: one watch that holds, another
@@ -27,7 +29,7 @@ func old(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kit{TB: t, path: path}
+	k := file{t, path}
 	k.exec(string(first))
 	for _, statement := range []string{
 		"CREATE TABLE lastlook_watch_schema (version INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
@@ -51,8 +53,12 @@ func old(t *testing.T) string {
 }
 
 func TestMigrationKeepsWhatIsThere(t *testing.T) {
-	k := openKit(t, old(t))
-	e := k.get("w_a")
+	o := openFile(t, old(t))
+	s := o.Store
+	e, err := s.Get(t.Context(), "w_a")
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := time.UnixMicro(1796116500000000).UTC()
 	if e.Watch.Name != "kettle" || e.Watch.Triggers[0].Target != money(t, "500 EUR") || e.Watch.Cooldown != 0 || e.Watch.Group != "" ||
 		e.States["t1"] != (watch.State{Known: true, Holding: true, Episode: 2, Since: at}) {
@@ -65,10 +71,11 @@ func TestMigrationKeepsWhatIsThere(t *testing.T) {
 	if s := l.Standing; s.Price.String() != "480.00 EUR" || s.Pending.Doubt != "" || s.Flag != "" {
 		t.Errorf("what is trusted: %+v", s)
 	}
-	if e.Last == nil || e.Last.SKU != "K-1" || e.Last.Agreed || len(k.history("l_a")) != 5 {
-		t.Errorf("what was seen: %+v", e.Last)
+	history, err := s.History(t.Context(), "l_a", 10)
+	if err != nil || e.Last == nil || e.Last.SKU != "K-1" || e.Last.Agreed || len(history) != 5 {
+		t.Errorf("what was seen: %+v, %v", e.Last, err)
 	}
-	h, err := k.s.Lows(t.Context(), "l_a", 0)
+	h, err := s.Lows(t.Context(), "l_a", 0)
 	day := watch.DayOf(at)
 	want := watch.History{Lows: []watch.Low{
 		{Day: day - 1, Price: money(t, "600 EUR"), Buyable: true},
@@ -79,19 +86,37 @@ func TestMigrationKeepsWhatIsThere(t *testing.T) {
 	}
 	// It goes on: the episode is the one that was there, and the page with other
 	// options is another listing.
-	k.now = at.Add(time.Hour)
-	if got := k.record("l_a", k.observation("470 EUR")); got[0].States["t1"].Episode != 2 || len(k.outbox()) != 1 {
-		t.Errorf("recorded: %+v", got)
+	now := at.Add(time.Hour)
+	seen := watch.Observation{At: now, Price: money(t, "470 EUR"), Availability: watch.InStock, Title: "Kettle"}
+	got, err := s.Record(t.Context(), now, watch.Recording{ListingID: "l_a", Observation: seen, NextLook: now.Add(15 * time.Minute),
+		Detect: func(e watch.Entry, keys []lastlook.KeyRow) (watch.Detected, error) {
+			return watch.Detect(e, keys, seen, now)
+		}})
+	if err != nil || got[0].States["t1"].Episode != 2 {
+		t.Errorf("recorded: %+v, %v", got, err)
 	}
+	if recs, err := o.Outbox.List(t.Context(), lastlook.Query{}); err != nil || len(recs) != 1 {
+		t.Errorf("outbox: %+v, %v", recs, err)
+	}
+	below := watch.Watch{Recipient: "ann", Channels: []string{"push"}, Triggers: []watch.Trigger{{ID: "t1", Kind: watch.Below, Target: money(t, "500 EUR")}}}
 	other := watch.Listing{Source: "page", URL: "https://shop.example/1", Private: true, Options: watch.Options{Variant: "Blue"}}
-	if got, err := k.s.Add(t.Context(), k.now, other, k.below("500 EUR")); err != nil || got.Listing.ID == "l_a" || got.Listing.Options.Variant != "Blue" {
+	if got, err := s.Add(t.Context(), now, other, below); err != nil || got.Listing.ID == "l_a" || got.Listing.Options.Variant != "Blue" {
 		t.Errorf("another variant: %+v, %v", got, err)
 	}
 	other.Options = watch.Options{}
-	if got, err := k.s.Add(t.Context(), k.now, other, k.below("500 EUR")); err != nil || got.Listing.ID != "l_a" {
+	if got, err := s.Add(t.Context(), now, other, below); err != nil || got.Listing.ID != "l_a" {
 		t.Errorf("the same page: %+v, %v", got, err)
 	}
-	if got, err := k.s.Due(t.Context(), k.now.Add(time.Hour), 10); err != nil || len(got) != 3 || got[0].ID == "l_b" && got[0].FailingSince.IsZero() {
+	if got, err := s.Due(t.Context(), now.Add(time.Hour), now, 10); err != nil || len(got) != 3 || got[0].ID == "l_b" && got[0].FailingSince.IsZero() {
 		t.Errorf("due: %+v, %v", got, err)
 	}
+}
+
+func money(t testing.TB, s string) price.Money {
+	t.Helper()
+	m, err := price.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

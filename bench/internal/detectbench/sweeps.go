@@ -106,7 +106,7 @@ func (r *rig) round(ctx context.Context, n int) (one round, err error) {
 
 // wait waits until the next listing is due: politeness has put it off.
 func (r *rig) wait(ctx context.Context) error {
-	next, err := r.watches.NextDue(ctx)
+	next, err := r.watches.NextDue(ctx, r.clock.now())
 	if err != nil {
 		return err
 	}

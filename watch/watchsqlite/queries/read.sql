@@ -5,6 +5,11 @@
 l.n, l.id, l.source, l.url, l.options, l.private, l.interval, l.slowest, l.pace, l.next_look,
 l.last_ok, l.last_tried, l.last_error, l.failures, l.missing_since, l.failing_since, l.standing
 
+-- fragment: claimed
+-- The same, as UPDATE returns it.
+n, id, source, url, options, private, interval, slowest, pace, next_look,
+last_ok, last_tried, last_error, failures, missing_since, failing_since, standing
+
 -- fragment: observation
 o.n, o.at, o.amount, o.currency, o.availability, o.sku, o.title, o.image, o.evidence, o.facts
 
@@ -16,12 +21,12 @@ w.ignore_stock, w.zone, w.paused, w.snoozed_until, w.created_at, w.slowest, w.gr
 -- The partial index's condition stands here word for word, or it would not be
 -- used.
 SELECT {listing} FROM lastlook_watch_listings l
-WHERE l.active = 1 AND l.next_look <= ?
-ORDER BY l.next_look, l.n LIMIT ?;
+WHERE l.active = 1 AND l.next_look <= ?1 AND l.claimed_until <= ?1
+ORDER BY l.next_look, l.n LIMIT ?2;
 
 -- name: next_due
 SELECT l.next_look FROM lastlook_watch_listings l
-WHERE l.active = 1
+WHERE l.active = 1 AND l.claimed_until <= ?
 ORDER BY l.next_look LIMIT 1;
 
 -- name: listing_by_id

@@ -4,6 +4,19 @@
 INSERT INTO lastlook_watch_listings (id, source, url, options, private, active, interval, next_look)
 VALUES (?, ?, ?, ?, ?, 0, ?, ?) RETURNING n;
 
+-- name: claim_due
+UPDATE lastlook_watch_listings AS l SET claimed_until = ?2
+WHERE l.n IN (
+    SELECT d.n FROM lastlook_watch_listings d
+    WHERE d.active = 1 AND d.next_look <= ?1 AND d.claimed_until <= ?1
+    ORDER BY d.next_look, d.n LIMIT ?3)
+RETURNING {claimed};
+
+-- name: release
+-- ?1 is a JSON array of ids.
+UPDATE lastlook_watch_listings SET claimed_until = 0
+WHERE id IN (SELECT value FROM json_each(?1)) AND claimed_until = ?2;
+
 -- name: schedule
 UPDATE lastlook_watch_listings SET active = ?2, interval = ?3, slowest = ?4, next_look = ?5 WHERE n = ?1;
 
@@ -12,7 +25,8 @@ UPDATE lastlook_watch_listings SET active = ?2, interval = ?3, slowest = ?4, nex
 -- are NULL then).
 UPDATE lastlook_watch_listings
 SET last_ok = ?2, last_tried = ?2, last_error = '', failures = 0, missing_since = NULL, failing_since = NULL,
-    next_look = coalesce(?3, next_look), last_observation = coalesce(?4, last_observation),
+    next_look = coalesce(?3, next_look), claimed_until = CASE WHEN ?3 IS NULL THEN claimed_until ELSE 0 END,
+    last_observation = coalesce(?4, last_observation),
     standing = coalesce(?5, standing), pace = coalesce(?6, pace)
 WHERE n = ?1;
 
@@ -23,12 +37,12 @@ UPDATE lastlook_watch_listings
 SET last_tried = ?2, last_error = ?3, failures = failures + 1,
     missing_since = CASE WHEN ?4 THEN coalesce(missing_since, ?2) ELSE missing_since END,
     failing_since = coalesce(failing_since, ?2),
-    next_look = coalesce(?5, next_look)
+    next_look = coalesce(?5, next_look), claimed_until = CASE WHEN ?5 IS NULL THEN claimed_until ELSE 0 END
 WHERE id = ?1;
 
 -- name: postpone
 -- Moves listings' next look: a JSON array of [id, next look].
-UPDATE lastlook_watch_listings AS l SET next_look = max(l.next_look, v.value ->> 1)
+UPDATE lastlook_watch_listings AS l SET next_look = max(l.next_look, v.value ->> 1), claimed_until = 0
 FROM json_each(?) v WHERE l.id = v.value ->> 0;
 
 -- name: accept

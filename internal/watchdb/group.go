@@ -1,4 +1,4 @@
-package watchsqlite
+package watchdb
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // readGroups gives the watches that are in a group their siblings: a fixed
 // number of statements for any number of watches, none if none is in a group.
-func (s *Store) readGroups(ctx context.Context, q *session, list []*stored) error {
+func (s *session) readGroups(ctx context.Context, list []*stored) error {
 	type group [2]string // recipient, name
 	of := func(e *stored) group { return group{e.Watch.Recipient, e.Watch.Group} }
 	asked := map[group]bool{}
@@ -27,7 +27,7 @@ func (s *Store) readGroups(ctx context.Context, q *session, list []*stored) erro
 	if err != nil {
 		return err
 	}
-	members, err := q.entries(ctx, "watches_by_group", arg)
+	members, err := s.entries(ctx, "watches_by_group", arg)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Store) readGroups(ctx context.Context, q *session, list []*stored) erro
 			keys = append(keys, watch.Key(&m.Watch, channel))
 		}
 	}
-	rows, err := s.db.KeyRowsTx(ctx, q.tx, keys)
+	rows, err := s.tx.KeyRows(ctx, keys)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 //go:build race
 
-package watchsqlite_test
+package watchtest
 
 // manyWatchers is less under the race detector, which makes the driver some
 // twenty times slower.

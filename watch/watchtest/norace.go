@@ -1,5 +1,5 @@
 //go:build !race
 
-package watchsqlite_test
+package watchtest
 
 const manyWatchers = 10_000

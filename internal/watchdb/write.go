@@ -1,7 +1,8 @@
-package watchsqlite
+package watchdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -67,10 +68,25 @@ func (s *session) place(ctx context.Context, now time.Time, l watch.Listing) (*l
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.oneListing(ctx, "listing_by_url", l.URL, l.Source, options, l.Private)
-	if err != nil || at != nil {
-		return at, err
+	for {
+		at, err := s.oneListing(ctx, "listing_by_url", l.URL, l.Source, options, l.Private)
+		if err != nil {
+			return nil, err
+		}
+		if at == nil {
+			at, err = s.newListing(ctx, now, l, options)
+		} else {
+			at, err = s.lockListing(ctx, at.ID)
+		}
+		// Made, or removed, by others meanwhile: look again.
+		if at != nil && at.n != 0 || err != nil && !errors.Is(err, watch.ErrNotFound) {
+			return at, err
+		}
 	}
+}
+
+// newListing makes a listing; its number is 0 if somebody else has made it.
+func (s *session) newListing(ctx context.Context, now time.Time, l watch.Listing, options string) (at *listing, err error) {
 	at = &listing{Listing: watch.Listing{ID: newListingID(), Source: l.Source, URL: l.URL, Options: l.Options, Private: l.Private, Interval: l.Interval, NextLook: l.NextLook}}
 	if at.NextLook.IsZero() {
 		at.NextLook = now
@@ -128,8 +144,9 @@ func (s *session) schedule(ctx context.Context, now time.Time, l *listing) error
 	return err
 }
 
-// Update implements [watch.Store]. change runs under the file's write lock: it
-// must be quick, and call no method of the store.
+// Update implements [watch.Store]. change runs while the listing is locked: it
+// must be quick, and call no method of the store. It runs again if the transaction
+// has to be made again.
 func (s *Store) Update(ctx context.Context, now time.Time, id string, change func(*watch.Watch) error) (watch.Entry, error) {
 	if err := lastlook.CheckClock(now); err != nil {
 		return watch.Entry{}, fmt.Errorf("update watch: %w", err)
@@ -137,7 +154,7 @@ func (s *Store) Update(ctx context.Context, now time.Time, id string, change fun
 	var e *stored
 	err := s.write(ctx, "update watch", func(ctx context.Context, q *session) error {
 		var err error
-		if e, err = q.one(ctx, id); err != nil {
+		if e, err = q.lockWatch(ctx, id); err != nil {
 			return err
 		}
 		if e.Err != nil {
@@ -193,7 +210,7 @@ func (s *session) updateWatch(ctx context.Context, n int64, w *watch.Watch) erro
 // it.
 func (s *Store) Remove(ctx context.Context, now time.Time, id string) error {
 	return s.write(ctx, "remove watch", func(ctx context.Context, q *session) error {
-		e, err := q.one(ctx, id)
+		e, err := q.lockWatch(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,11 @@
-package watchsqlite
+package watchdb
 
 import (
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lastlook/lastlook/watch"
@@ -178,12 +179,14 @@ func (s *session) entries(ctx context.Context, name string, args ...any) ([]*sto
 	for _, l := range listings {
 		byNumber[l.n] = l
 	}
+	if name == "watches_by_group" { // not locked: one may have been removed since
+		list = slices.DeleteFunc(list, func(e *stored) bool { return byNumber[e.listing] == nil })
+	}
 	for _, e := range list {
-		l := byNumber[e.listing]
-		if l == nil {
-			return nil, fmt.Errorf("watch %s has no listing: the file has been changed by hand", e.Watch.ID)
+		if byNumber[e.listing] == nil {
+			return nil, fmt.Errorf("watch %s has no listing: the tables have been changed by hand", e.Watch.ID)
 		}
-		e.in(l)
+		e.in(byNumber[e.listing])
 	}
 	return list, s.readStates(ctx, list)
 }
@@ -277,6 +280,9 @@ func (s *Store) list(ctx context.Context, name string, args ...any) ([]watch.Ent
 
 // Current implements [watch.Store].
 func (s *Store) Current(ctx context.Context, ids []string) ([]watch.Entry, error) {
+	if len(ids) == 0 {
+		return nil, ctx.Err()
+	}
 	var list []*stored
 	err := s.read(ctx, "read watches", func(ctx context.Context, q *session) error {
 		arg, err := jsonText(ids)
@@ -286,7 +292,7 @@ func (s *Store) Current(ctx context.Context, ids []string) ([]watch.Entry, error
 		if list, err = q.entries(ctx, "watches_by_id", arg); err != nil {
 			return err
 		}
-		return s.readGroups(ctx, q, list)
+		return q.readGroups(ctx, list)
 	})
 	if err != nil {
 		return nil, err
@@ -304,33 +310,6 @@ func (s *Store) Current(ctx context.Context, ids []string) ([]watch.Entry, error
 	return out, nil
 }
 
-// Due implements [watch.Store].
-func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]watch.Listing, error) {
-	var out []watch.Listing
-	err := s.read(ctx, "list due listings", func(ctx context.Context, q *session) error {
-		return q.query(ctx, "due", func(scan func(...any) error) error {
-			var l listing
-			into, complete := l.targets()
-			if err := scan(into...); err != nil {
-				return err
-			}
-			complete()
-			out = append(out, l.Listing)
-			return nil
-		}, now.UnixMicro(), max(limit, 0))
-	})
-	return out, err
-}
-
-// NextDue implements [watch.Store].
-func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
-	var at instant
-	err := s.read(ctx, "find the next due listing", func(ctx context.Context, q *session) error {
-		return q.query(ctx, "next_due", func(scan func(...any) error) error { return scan(&at) })
-	})
-	return at.Time, err
-}
-
 // History implements [watch.Store].
 func (s *Store) History(ctx context.Context, listingID string, limit int) ([]watch.Observation, error) {
 	var out []watch.Observation
@@ -342,6 +321,7 @@ func (s *Store) History(ctx context.Context, listingID string, limit int) ([]wat
 		if l == nil {
 			return fmt.Errorf("%w: listing %q", watch.ErrNotFound, listingID)
 		}
+		out = nil
 		return q.query(ctx, "history", func(scan func(...any) error) error {
 			var r observationRow
 			if err := scan(r.targets()...); err != nil {
@@ -357,7 +337,7 @@ func (s *Store) History(ctx context.Context, listingID string, limit int) ([]wat
 	return out, err
 }
 
-// jsonText encodes a list as an argument for json_each.
+// jsonText encodes a list as an argument of a statement.
 func jsonText(v any) (string, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

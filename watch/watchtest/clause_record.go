@@ -1,13 +1,10 @@
-package watchsqlite_test
+package watchtest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,8 +14,8 @@ import (
 	"github.com/lastlook/lastlook/watch"
 )
 
-func TestRecordWritesObservationStatesAndRowsTogether(t *testing.T) {
-	k := newKit(t)
+func testRecordWritesObservationStatesAndRowsTogether(t *testing.T, h Harness) {
+	k := newKit(t, h)
 	w := k.below("500 EUR")
 	w.Channels = []string{"push", "mail"}
 	a, b := k.add(page(1), w), k.add(page(1), k.below("400 EUR"))
@@ -63,22 +60,22 @@ func TestRecordWritesObservationStatesAndRowsTogether(t *testing.T) {
 	}
 }
 
-func TestHistoryIsNewestFirst(t *testing.T) {
-	k := newKit(t)
+func testHistoryIsNewestFirst(t *testing.T, h Harness) {
+	k := newKit(t, h)
 	e := k.add(page(1), k.below("5 EUR"))
 	for i := range 5 {
 		k.now = start.Add(time.Duration(i) * time.Minute)
 		k.record(e.Listing.ID, k.observation(fmt.Sprintf("%d EUR", 10+i)))
 	}
-	h, err := k.s.History(t.Context(), e.Listing.ID, 3)
-	if err != nil || len(h) != 3 || h[0].Price != money(t, "14 EUR") || h[2].Price != money(t, "12 EUR") {
-		t.Errorf("history: %+v, %v", h, err)
+	got, err := k.s.History(t.Context(), e.Listing.ID, 3)
+	if err != nil || len(got) != 3 || got[0].Price != money(t, "14 EUR") || got[2].Price != money(t, "12 EUR") {
+		t.Errorf("history: %+v, %v", got, err)
 	}
 }
 
 // Detection is given, per channel, what was told there.
-func TestRecordReadsKeyRowsInTheOrderOfChannels(t *testing.T) {
-	k := newKit(t)
+func testRecordReadsKeyRowsInTheOrderOfChannels(t *testing.T, h Harness) {
+	k := newKit(t, h)
 	w := k.below("500 EUR")
 	w.Channels = []string{"push", "mail", "hook"}
 	e := k.add(page(1), w)
@@ -107,15 +104,15 @@ func TestRecordReadsKeyRowsInTheOrderOfChannels(t *testing.T) {
 }
 
 // Nothing of a recording stays if any part of it fails.
-func TestRecordIsAtomic(t *testing.T) {
-	k := newKit(t)
+func testRecordIsAtomic(t *testing.T, h Harness) {
+	k := newKit(t, h)
 	a, b := k.add(page(1), k.below("500 EUR")), k.add(page(1), k.below("500 EUR"))
 	k.record(a.Listing.ID, k.observation("600 EUR"))
 	k.now = k.now.Add(time.Minute)
 	o := k.observation("450 EUR")
 	good := k.detector(o)
 	r := watch.Recording{ListingID: a.Listing.ID, Observation: o, NextLook: k.now.Add(time.Hour), Detect: good}
-	before := k.dump()
+	before := k.o.Dump()
 
 	mine := errors.New("mine")
 	for name, detect := range map[string]func(watch.Entry, []lastlook.KeyRow) (watch.Detected, error){
@@ -145,23 +142,7 @@ func TestRecordIsAtomic(t *testing.T) {
 		}
 		k.wantDump(before)
 	}
-	for _, table := range []string{"lastlook_watch_observations", "lastlook_watch_states", "lastlook_keys", "lastlook_notifications", "lastlook_live"} {
-		k.exec("CREATE TRIGGER boom BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ABORT, 'boom'); END")
-		if table == "lastlook_watch_states" {
-			k.exec("CREATE TRIGGER boom2 BEFORE UPDATE ON " + table + " BEGIN SELECT RAISE(ABORT, 'boom'); END")
-		}
-		if _, err := k.s.Record(t.Context(), k.now, r); err == nil || !strings.Contains(err.Error(), "boom") {
-			t.Errorf("%s: %v", table, err)
-		}
-		k.wantDump(before)
-		k.exec("DROP TRIGGER boom; DROP TRIGGER IF EXISTS boom2")
-	}
-	k.exec("CREATE TRIGGER boom BEFORE UPDATE ON lastlook_watch_listings BEGIN SELECT RAISE(ABORT, 'boom'); END")
-	if _, err := k.s.Record(t.Context(), k.now, r); err == nil {
-		t.Error("the listing could not be written, and no error")
-	}
-	k.wantDump(before)
-	k.exec("DROP TRIGGER boom")
+	k.broken(r, before)
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -188,10 +169,33 @@ func TestRecordIsAtomic(t *testing.T) {
 	}
 }
 
+// broken records while writes to one table fail.
+func (k *kit) broken(r watch.Recording, before map[string][]string) {
+	k.Helper()
+	for _, broken := range []struct{ table, kind string }{
+		{"lastlook_watch_observations", "INSERT"}, {"lastlook_watch_states", "INSERT"}, {"lastlook_watch_states", "UPDATE"},
+		{"lastlook_keys", "INSERT"}, {"lastlook_notifications", "INSERT"}, {"lastlook_live", "INSERT"}, {"lastlook_watch_listings", "UPDATE"},
+	} {
+		mend := k.o.Break(broken.table, broken.kind)
+		_, err := k.s.Record(k.Context(), k.now, r)
+		if err != nil && !strings.Contains(err.Error(), "boom") {
+			k.Errorf("%s of %s: %v", broken.kind, broken.table, err)
+		}
+		// Of a state that is there, a store writes an INSERT or an UPDATE.
+		if err == nil && broken.table != "lastlook_watch_states" {
+			k.Errorf("%s of %s is not needed", broken.kind, broken.table)
+		}
+		mend()
+		if err != nil {
+			k.wantDump(before)
+		}
+	}
+}
+
 // A look that began before the last one and is recorded after it must not end
 // an episode that it knows nothing of.
-func TestLateObservationDecidesNothing(t *testing.T) {
-	k := newKit(t)
+func testLateObservationDecidesNothing(t *testing.T, h Harness) {
+	k := newKit(t, h)
 	e := k.add(page(1), k.below("500 EUR"))
 	slow := k.observation("600 EUR")
 	k.now = k.now.Add(2 * time.Second)
@@ -227,10 +231,10 @@ func TestLateObservationDecidesNothing(t *testing.T) {
 
 // Many watch one listing: a number of statements that does not depend on
 // theirs.
-func TestManyWatchers(t *testing.T) {
-	k := newKit(t)
+func testManyWatchers(t *testing.T, h Harness) {
+	k := newKit(t, h)
 	e := k.add(page(1), k.below("500 EUR"))
-	statements := k.s.Count()
+	statements := k.o.Statements
 	cost := func(price string) int64 {
 		before := statements.Load()
 		k.now = k.now.Add(time.Minute)
@@ -239,9 +243,9 @@ func TestManyWatchers(t *testing.T) {
 	}
 	one := cost("600 EUR")
 	const n = manyWatchers
-	k.exec(fmt.Sprintf(`WITH RECURSIVE g(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM g WHERE value < %d)
+	k.o.Exec(fmt.Sprintf(`WITH RECURSIVE g(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM g WHERE value < %d)
 		INSERT INTO lastlook_watch_watches (id, listing, interval, paused, created_at, ignore_stock, zone, name, recipient, channels, triggers)
-		SELECT 'w_' || g.value, w.listing, w.interval, 0, w.created_at, 0, '', '', 'r' || g.value, w.channels, w.triggers
+		SELECT 'w_' || g.value, w.listing, w.interval, w.paused, w.created_at, w.ignore_stock, '', '', 'r' || g.value, w.channels, w.triggers
 		FROM g CROSS JOIN lastlook_watch_watches w`, n-1))
 	began := time.Now()
 	if all := cost("650 EUR"); all > one+2 {
@@ -277,9 +281,9 @@ func TestManyWatchers(t *testing.T) {
 }
 
 // Several processes on one file, here as several handles.
-func TestTwoHandlesOnOneFile(t *testing.T) {
-	k := newKit(t)
-	other := openKit(t, k.path)
+func testTwoHandlesOnOneFile(t *testing.T, h Harness) {
+	k := newKit(t, h)
+	other := k.again()
 	e := other.add(page(1), k.below("500 EUR"))
 	if got := k.due(10); !reflect.DeepEqual(got, []string{e.Listing.ID}) {
 		t.Errorf("due: %v", got)
@@ -300,9 +304,9 @@ func TestTwoHandlesOnOneFile(t *testing.T) {
 
 // Everything at once, from two handles: nothing fails, and what is left fits
 // together.
-func TestConcurrentUse(t *testing.T) {
-	k := newKit(t)
-	kits := []*kit{k, openKit(t, k.path)}
+func testConcurrentUse(t *testing.T, h Harness) {
+	k := newKit(t, h)
+	kits := []*kit{k, k.again()}
 	k.add(page(0), k.below("500 EUR"))
 	var wg sync.WaitGroup
 	for g := range 4 {
@@ -326,7 +330,7 @@ func TestConcurrentUse(t *testing.T) {
 					t.Error(err)
 				}
 				for _, read := range []func() error{
-					func() error { _, err := kit.s.Due(ctx, kit.now, 10); return err },
+					func() error { _, err := kit.s.Due(ctx, kit.now, kit.now, 10); return err },
 					func() error { _, err := kit.s.List(ctx); return err },
 					func() error { _, err := kit.s.History(ctx, e.Listing.ID, 10); return err },
 				} {
@@ -354,73 +358,10 @@ func TestConcurrentUse(t *testing.T) {
 		"an observation without a listing":  "SELECT n FROM lastlook_watch_observations WHERE listing NOT IN (SELECT n FROM lastlook_watch_listings)",
 		"a last observation of another one": "SELECT l.id FROM lastlook_watch_listings l JOIN lastlook_watch_observations o ON o.n = l.last_observation WHERE o.listing <> l.n",
 		"a wrong active flag": `SELECT l.id FROM lastlook_watch_listings l
-			WHERE l.active <> EXISTS (SELECT 1 FROM lastlook_watch_watches w WHERE w.listing = l.n AND w.paused = 0)`,
+			WHERE l.active <> EXISTS (SELECT 1 FROM lastlook_watch_watches w WHERE w.listing = l.n AND NOT w.paused)`,
 	} {
-		if got := k.column(k.raw(), query); len(got) > 0 {
+		if got := k.o.Column(query); len(got) > 0 {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-}
-
-// The statements that run often, or over much, use their indexes.
-func TestQueryPlans(t *testing.T) {
-	k := newKit(t)
-	db := k.raw()
-	for name, want := range map[string]string{
-		"due":                  "SEARCH l USING INDEX lastlook_watch_listings_due (next_look<?)",
-		"next_due":             "SCAN l USING COVERING INDEX lastlook_watch_listings_due",
-		"listing_by_id":        "SEARCH l USING INDEX sqlite_autoindex_lastlook_watch_listings_1 (id=?)",
-		"listing_by_url":       "SEARCH l USING INDEX sqlite_autoindex_lastlook_watch_listings_2 (url=? AND source=? AND options=? AND private=?)",
-		"listings_by_number":   "SEARCH l USING INTEGER PRIMARY KEY (rowid=?)",
-		"watches_by_id":        "SEARCH w USING INDEX sqlite_autoindex_lastlook_watch_watches_1 (id=?)",
-		"watches_by_listing":   "SEARCH w USING INDEX lastlook_watch_watches_listing (listing=?)",
-		"watches_by_group":     "SEARCH w USING INDEX lastlook_watch_watches_group (recipient=? AND group_name=?)",
-		"watches_by_recipient": "SEARCH w USING INDEX lastlook_watch_watches_recipient (recipient=?)",
-		"states_by_watch":      "SEARCH s USING PRIMARY KEY (watch=?)",
-		"demand":               "SEARCH lastlook_watch_watches USING INDEX lastlook_watch_watches_listing (listing=? AND paused=?)",
-		"watched":              "SEARCH lastlook_watch_watches USING COVERING INDEX lastlook_watch_watches_listing (listing=?)",
-		"history":              "SEARCH o USING INDEX lastlook_watch_observations_listing (listing=?)",
-		"looked":               "SEARCH lastlook_watch_listings USING INTEGER PRIMARY KEY (rowid=?)",
-		"postpone":             "SEARCH l USING INDEX sqlite_autoindex_lastlook_watch_listings_1 (id=?)",
-		"lows":                 "SEARCH w USING PRIMARY KEY (listing=? AND day>?)",
-		"failed":               "SEARCH lastlook_watch_listings USING INDEX sqlite_autoindex_lastlook_watch_listings_1 (id=?)",
-	} {
-		plan := k.plan(db, k.s.Statement(name))
-		sorts := strings.Contains(plan, "TEMP B-TREE") && name != "watches_by_listing"
-		if !strings.Contains(plan, want) || sorts {
-			t.Errorf("%s: %s\nwant %s", name, plan, want)
-		}
-	}
-}
-
-var numbered = regexp.MustCompile(`\?(\d*)`)
-
-// plan returns EXPLAIN QUERY PLAN of a statement, every parameter NULL.
-func (k *kit) plan(db *sql.DB, query string) string {
-	k.Helper()
-	params := 0
-	for _, m := range numbered.FindAllStringSubmatch(query, -1) {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			params = max(params, n)
-		} else {
-			params++
-		}
-	}
-	rows, err := db.Query("EXPLAIN QUERY PLAN "+query, make([]any, params)...)
-	if err != nil {
-		k.Fatalf("%s: %v", query, err)
-	}
-	var lines []string
-	for rows.Next() {
-		var id, parent, unused int
-		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			k.Fatal(err)
-		}
-		lines = append(lines, detail)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		k.Fatal(err)
-	}
-	return strings.Join(lines, "; ")
 }

@@ -1,116 +1,48 @@
-package watchsqlite_test
+package watchtest
 
 import (
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lastlook/lastlook"
-	"github.com/lastlook/lastlook/store/sqlite"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/price"
-	"github.com/lastlook/lastlook/watch/watchsqlite"
-	driver "modernc.org/sqlite"
 )
 
 var start = time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 
-// kit is a store on a fresh file, a clock, and shorthands that fail the test.
+// kit is an empty store, a clock, and shorthands that fail the test.
 type kit struct {
 	testing.TB
-	db   *sqlite.Store
-	s    *watchsqlite.Store
-	path string
-	now  time.Time
+	o   *Opened
+	s   watch.Store
+	db  lastlook.Store
+	now time.Time
 }
 
-func newKit(t testing.TB) *kit {
+func newKit(t testing.TB, h Harness) *kit {
 	t.Helper()
-	return openKit(t, filepath.Join(t.TempDir(), "lastlook.db"))
+	return kitOf(t, h.Open(t))
 }
 
-func openKit(t testing.TB, path string) *kit {
-	t.Helper()
-	db, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s, err := watchsqlite.Open(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &kit{TB: t, db: db, s: s, path: path, now: start}
+func kitOf(t testing.TB, o *Opened) *kit {
+	return &kit{TB: t, o: o, s: o.Store, db: o.Outbox, now: start}
 }
 
-// raw opens the file as another program would.
-func (k *kit) raw() *sql.DB {
+// again opens the same tables once more, as another process would.
+func (k *kit) again() *kit {
 	k.Helper()
-	c, err := driver.NewConnector("file:" + k.path)
-	if err != nil {
-		k.Fatal(err)
-	}
-	db := sql.OpenDB(c)
-	k.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			k.Error(err)
-		}
-	})
-	return db
-}
-
-func (k *kit) exec(query string) {
-	k.Helper()
-	if _, err := k.raw().Exec(query); err != nil {
-		k.Fatalf("%s: %v", query, err)
-	}
-}
-
-// dump returns everything that stands in the tables of watches and the outbox.
-func (k *kit) dump() map[string][]string {
-	k.Helper()
-	db := k.raw()
-	out := map[string][]string{}
-	for _, table := range k.column(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'lastlook_%'") {
-		columns := k.column(db, "SELECT name FROM pragma_table_info('"+table+"')")
-		out[table] = k.column(db, "SELECT concat_ws('|', "+strings.Join(columns, ", ")+") FROM "+table)
-	}
-	return out
-}
-
-func (k *kit) column(db *sql.DB, query string) (out []string) {
-	k.Helper()
-	rows, err := db.Query(query)
-	if err != nil {
-		k.Fatalf("%s: %v", query, err)
-	}
-	for rows.Next() {
-		var v sql.NullString
-		if err := rows.Scan(&v); err != nil {
-			k.Fatal(err)
-		}
-		out = append(out, v.String)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		k.Fatal(err)
-	}
-	return out
+	return kitOf(k.TB, k.o.Again(k.TB))
 }
 
 // wantDump fails the test unless the tables stand as they did.
 func (k *kit) wantDump(before map[string][]string) {
 	k.Helper()
-	after := k.dump()
+	after := k.o.Dump()
 	for _, table := range slices.Sorted(maps.Keys(after)) {
 		if !slices.Equal(before[table], after[table]) {
 			k.Errorf("%s has changed:\n%s\nbefore:\n%s", table, strings.Join(after[table], "\n"), strings.Join(before[table], "\n"))
@@ -177,7 +109,7 @@ func (k *kit) remove(id string) {
 // due returns the ids of the due listings.
 func (k *kit) due(limit int) []string {
 	k.Helper()
-	list, err := k.s.Due(k.Context(), k.now, limit)
+	list, err := k.s.Due(k.Context(), k.now, k.now, limit)
 	if err != nil {
 		k.Fatal(err)
 	}
@@ -190,7 +122,7 @@ func (k *kit) due(limit int) []string {
 
 func (k *kit) nextDue() time.Time {
 	k.Helper()
-	at, err := k.s.NextDue(k.Context())
+	at, err := k.s.NextDue(k.Context(), k.now)
 	if err != nil {
 		k.Fatal(err)
 	}

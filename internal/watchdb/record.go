@@ -1,4 +1,4 @@
-package watchsqlite
+package watchdb
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 )
 
 // Record implements [watch.Store]. It calls Detect once for each watch of the
-// listing, under the file's write lock.
+// listing, and again if the transaction has to be made again. Meanwhile the
+// listing is locked.
 func (s *Store) Record(ctx context.Context, now time.Time, r watch.Recording) ([]watch.Entry, error) {
 	if err := lastlook.CheckClock(now); err != nil {
 		return nil, fmt.Errorf("record: %w", err)
@@ -37,12 +38,9 @@ func (s *Store) Record(ctx context.Context, now time.Time, r watch.Recording) ([
 }
 
 func (s *Store) record(ctx context.Context, q *session, now time.Time, r *watch.Recording) ([]*stored, error) {
-	l, err := q.oneListing(ctx, "listing_by_id", r.ListingID)
+	l, err := q.lockListing(ctx, r.ListingID)
 	if err != nil {
 		return nil, err
-	}
-	if l == nil {
-		return nil, fmt.Errorf("%w: listing %q", watch.ErrNotFound, r.ListingID)
 	}
 	list, err := q.watches(ctx, "watches_by_listing", l.n)
 	if err != nil {
@@ -51,7 +49,7 @@ func (s *Store) record(ctx context.Context, q *session, now time.Time, r *watch.
 	if err := q.readStates(ctx, list); err != nil {
 		return nil, err
 	}
-	if err := s.readGroups(ctx, q, list); err != nil {
+	if err := q.readGroups(ctx, list); err != nil {
 		return nil, err
 	}
 	for _, e := range list {
@@ -176,7 +174,7 @@ func (s *Store) detect(ctx context.Context, q *session, now time.Time, list []*s
 			keys = append(keys, watch.Key(&e.Watch, channel))
 		}
 	}
-	rows, err := s.db.KeyRowsTx(ctx, q.tx, keys)
+	rows, err := q.tx.KeyRows(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -213,8 +211,7 @@ func (s *Store) detect(ctx context.Context, q *session, now time.Time, list []*s
 			return err
 		}
 	}
-	_, err = s.db.EnqueueTx(ctx, q.tx, now, items...)
-	return err
+	return q.tx.Enqueue(ctx, now, items...)
 }
 
 func (s *session) insertObservation(ctx context.Context, listing int64, o *watch.Observation) (n int64, err error) {
