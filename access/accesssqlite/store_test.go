@@ -1,218 +1,43 @@
 package accesssqlite_test
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/lastlook/lastlook"
-	"github.com/lastlook/lastlook/access"
 	"github.com/lastlook/lastlook/access/accesssqlite"
+	"github.com/lastlook/lastlook/access/accesstest"
 	"github.com/lastlook/lastlook/store/sqlite"
 )
 
-type kit struct {
-	*access.Service
-	store *accesssqlite.Store
-	db    *sqlite.Store
-	path  string
-	now   time.Time
-}
-
-func newKit(t *testing.T) *kit {
-	t.Helper()
-	k := &kit{path: filepath.Join(t.TempDir(), "lastlook.db"), now: time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)}
-	var err error
-	if k.db, err = sqlite.Open(t.Context(), k.path); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := k.db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if k.store, err = accesssqlite.Open(t.Context(), k.db); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := accesssqlite.Open(t.Context(), k.db); err != nil { // again: nothing to do
-		t.Fatal(err)
-	}
-	if k.Service, err = access.New(access.Config{Store: k.store, Clock: func() time.Time { return k.now }}); err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-// The operator's token is made once, changed by rotation, and then the old one
-// opens nothing.
-func TestOperator(t *testing.T) {
-	k := newKit(t)
-	first, made, err := k.EnsureOperator(t.Context())
-	if err != nil || !made {
-		t.Fatal(made, err)
-	}
-	if again, made, err := k.EnsureOperator(t.Context()); err != nil || made || again.Reveal() != "" {
-		t.Fatalf("made again: %v, %v", made, err)
-	}
-	op, err := k.Authenticate(t.Context(), first)
-	if err != nil || !op.Operator() || !op.May(access.ScopeOperate) || !op.May(access.ScopeEnqueue) {
-		t.Fatalf("%+v, %v", op, err)
-	}
-	next, err := k.RotateOperator(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.Authenticate(t.Context(), first); !errors.Is(err, access.ErrUnauthorized) {
-		t.Errorf("the old token: %v", err)
-	}
-	if _, err := k.Authenticate(t.Context(), next); err != nil {
-		t.Errorf("the new token: %v", err)
-	}
-	if _, err := k.Revoke(t.Context(), access.OperatorID); !errors.Is(err, access.ErrInvalid) {
-		t.Errorf("revoked: %v", err)
-	}
-	if list, err := k.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("the operator stands among the keys: %v, %v", list, err)
-	}
-	for _, path := range []string{k.path, k.path + "-wal"} {
-		b, err := os.ReadFile(path)
+func TestConformance(t *testing.T) {
+	accesstest.Run(t, accesstest.Harness{Open: func(tb testing.TB) *accesstest.Opened {
+		path := filepath.Join(tb.TempDir(), "lastlook.db")
+		db, err := sqlite.Open(tb.Context(), path)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		if strings.Contains(string(b), next.Reveal()) {
-			t.Error("the token itself is in the file")
+		tb.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				tb.Error(err)
+			}
+		})
+		s, err := accesssqlite.Open(tb.Context(), db)
+		if err != nil {
+			tb.Fatal(err)
 		}
-	}
-}
-
-func TestKeys(t *testing.T) {
-	k := newKit(t)
-	key, token, err := k.Add(t.Context(), access.NewKey{Name: "shop backend", Owner: "shop", Scopes: []access.Scope{access.ScopeEnqueue, access.ScopeRead}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k.now = k.now.Add(time.Minute)
-	got, err := k.Authenticate(t.Context(), token)
-	if err != nil || got.ID != key.ID || got.Owner != "shop" || got.Operator() || !got.May(access.ScopeRead) || got.May(access.ScopeOperate) || got.PerMinute != access.DefaultPerMinute {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if list, err := k.List(t.Context()); err != nil || len(list) != 1 || !list[0].UsedAt.Equal(k.now) {
-		t.Errorf("its use: %+v, %v", list, err)
-	}
-	parsed, err := access.ParseToken(token.Reveal())
-	if err != nil || parsed != token {
-		t.Error(err)
-	}
-	if got, err := k.Revoke(t.Context(), key.ID); err != nil || got.RevokedAt.IsZero() {
-		t.Fatal(got, err)
-	}
-	if _, err := k.Authenticate(t.Context(), token); !errors.Is(err, access.ErrUnauthorized) {
-		t.Errorf("a revoked key: %v", err)
-	}
-	if _, err := k.Revoke(t.Context(), "k_none"); !errors.Is(err, access.ErrNotFound) {
-		t.Errorf("an unknown key: %v", err)
-	}
-	for name, n := range map[string]access.NewKey{
-		"no name": {Owner: "shop", Scopes: access.AllScopes()}, "no owner": {Name: "x", Scopes: access.AllScopes()},
-		"an owner like a path": {Name: "x", Owner: "a/b", Scopes: access.AllScopes()}, "no scope": {Name: "x", Owner: "shop"},
-		"a scope unknown": {Name: "x", Owner: "shop", Scopes: []access.Scope{"all"}}, "too fast": {Name: "x", Owner: "shop", Scopes: access.AllScopes(), PerMinute: 1 << 30},
-	} {
-		if _, _, err := k.Add(t.Context(), n); !errors.Is(err, access.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+		if _, err := accesssqlite.Open(tb.Context(), db); err != nil { // again: nothing to do
+			tb.Fatal(err)
 		}
-	}
-}
-
-func TestTokensAreHidden(t *testing.T) {
-	k := newKit(t)
-	token, _, err := k.EnsureOperator(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(map[string]any{"token": token})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{fmt.Sprint(token), fmt.Sprintf("%+v %#v %q %x", token, token, token, token), string(b), token.LogValue().String()} {
-		if strings.Contains(text, token.Reveal()) || !strings.Contains(text, "redacted") {
-			t.Errorf("printed as %s", text)
-		}
-	}
-	for _, bad := range []string{"", "llo_", "llo_x", token.Reveal() + "\n", token.Reveal() + "A", "llx_" + token.Reveal()[4:], token.Reveal()[4:]} {
-		if _, err := access.ParseToken(bad); !errors.Is(err, access.ErrUnauthorized) || bad != "" && strings.Contains(err.Error(), bad) {
-			t.Errorf("%q: %v", bad, err)
-		}
-	}
-}
-
-func item(subject string) lastlook.Item {
-	return lastlook.Item{Key: lastlook.Key{Topic: "order", Subject: subject, Recipient: "r", Channel: "log"}, Detection: json.RawMessage(`1`), Windows: lastlook.Always()}
-}
-
-func (k *kit) enqueue(t *testing.T, requests ...access.Request) []access.Reply {
-	t.Helper()
-	replies, err := k.store.Enqueue(t.Context(), k.now, requests)
-	if err != nil || len(replies) != len(requests) {
-		t.Fatal(replies, err)
-	}
-	return replies
-}
-
-// A request that comes again under its key is answered as the first time, also
-// when it comes twice at once; under the same key, another one is refused.
-func TestEnqueueOnce(t *testing.T) {
-	k := newKit(t)
-	one := access.Request{Items: []lastlook.Item{item("a"), item("b")}, Caller: "k_1", Key: "key", Fingerprint: [32]byte{1}}
-	other := access.Request{Items: []lastlook.Item{item("c")}, Caller: "k_1", Key: "key", Fingerprint: [32]byte{2}}
-	stranger := access.Request{Items: []lastlook.Item{item("d")}, Caller: "k_2", Key: "key", Fingerprint: [32]byte{2}}
-	plain := access.Request{Items: []lastlook.Item{item("e")}}
-	got := k.enqueue(t, one, one, other, stranger, plain)
-	if got[0].Replayed || len(got[0].Results) != 2 || got[0].Results[1].Status != lastlook.Inserted {
-		t.Fatalf("the first: %+v", got[0])
-	}
-	if !got[1].Replayed || got[1].Results[0] != got[0].Results[0] {
-		t.Errorf("its twin: %+v", got[1])
-	}
-	if !errors.Is(got[2].Err, access.ErrKeyReused) || got[2].Results != nil {
-		t.Errorf("another request: %+v", got[2])
-	}
-	if got[3].Replayed || got[3].Results[0].Status != lastlook.Inserted || got[4].Results[0].Status != lastlook.Inserted {
-		t.Errorf("others: %+v, %+v", got[3], got[4])
-	}
-	// Also when the row has ended meanwhile.
-	outbox := lastlook.NewOutbox(k.db, lastlook.WithClock(func() time.Time { return k.now }))
-	if err := outbox.Cancel(t.Context(), got[0].Results[0].ID, "test"); err != nil {
-		t.Fatal(err)
-	}
-	if again := k.enqueue(t, one); !again[0].Replayed || again[0].Results[0] != got[0].Results[0] {
-		t.Errorf("again: %+v", again[0])
-	}
-	recs, err := outbox.List(t.Context(), lastlook.Query{})
-	if err != nil || len(recs) != 4 {
-		t.Errorf("%d rows, %v", len(recs), err)
-	}
-	if n, err := k.store.Forget(t.Context(), k.now.Add(time.Second), 10); err != nil || n != 2 {
-		t.Errorf("forgot %d, %v", n, err)
-	}
-	if again := k.enqueue(t, one); again[0].Replayed || again[0].Results[0].Status != lastlook.Inserted {
-		t.Errorf("after it was forgotten: %+v", again[0])
-	}
-}
-
-// What fails leaves nothing behind: no row, and no key that would answer.
-func TestEnqueueFailsWhole(t *testing.T) {
-	k := newKit(t)
-	good := access.Request{Items: []lastlook.Item{item("a")}, Caller: "k_1", Key: "key"}
-	bad := access.Request{Items: []lastlook.Item{{Key: item("b").Key}}}
-	if _, err := k.store.Enqueue(t.Context(), k.now, []access.Request{good, bad}); !errors.Is(err, lastlook.ErrInvalid) {
-		t.Fatal(err)
-	}
-	if got := k.enqueue(t, good); got[0].Replayed || got[0].Results[0].Status != lastlook.Inserted {
-		t.Errorf("%+v", got[0])
-	}
+		return &accesstest.Opened{Store: s, Outbox: db, Rows: func() (out []string) {
+			for _, name := range []string{path, path + "-wal"} {
+				b, err := os.ReadFile(name)
+				if err != nil {
+					tb.Fatal(err)
+				}
+				out = append(out, string(b))
+			}
+			return out
+		}}
+	}})
 }

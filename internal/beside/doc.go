@@ -37,7 +37,7 @@ type Tx interface {
 	// KeyRows returns the outbox's key rows, in the order of keys.
 	KeyRows(ctx context.Context, keys []lastlook.Key) ([]lastlook.KeyRow, error)
 	// Enqueue enqueues in this transaction.
-	Enqueue(ctx context.Context, now time.Time, items ...lastlook.Item) error
+	Enqueue(ctx context.Context, now time.Time, items ...lastlook.Item) ([]lastlook.EnqueueResult, error)
 }
 
 // Number runs a statement that gives one integer, or none: 0.

@@ -98,18 +98,18 @@ var rules = []rule{
 		},
 	},
 	{
-		name:  "watch and device suites",
+		name:  "suites beside",
 		why:   "a conformance suite that knew a concrete kind could be kind to it",
-		from:  []string{"./watch/watchtest/...", "./device/devicetest/..."},
+		from:  []string{"./watch/watchtest/...", "./device/devicetest/...", "./access/accesstest/..."},
 		deny:  []string{"./..."},
-		allow: []string{".", "self/...", "./internal/...", "./watch", "./watch/price", "./device", "./webpush/..."},
+		allow: []string{".", "self/...", "./internal/...", "./watch", "./watch/price", "./device", "./access", "./webpush/..."},
 	},
 	{
 		name:  "beside",
 		why:   "what the stores of watches and devices share knows no database: statements and connections are given to it",
-		from:  []string{"./internal/beside/...", "./internal/watchdb/...", "./internal/devicedb/..."},
+		from:  []string{"./internal/beside/...", "./internal/watchdb/...", "./internal/devicedb/...", "./internal/accessdb/..."},
 		deny:  []string{"./...", "external"},
-		allow: []string{".", "self/...", "./internal/beside", "./watch", "./watch/price", "./device", "./webpush"},
+		allow: []string{".", "self/...", "./internal/beside", "./watch", "./watch/price", "./device", "./access", "./webpush"},
 	},
 	{
 		name:  "condition",
@@ -179,6 +179,13 @@ var rules = []rule{
 		from:  []string{"./access/accesssqlite/..."},
 		deny:  []string{"./..."},
 		allow: []string{".", "self/...", "./internal/...", "./access", "./store/sqlite"},
+	},
+	{
+		name:  "accesspg",
+		why:   "its tables stand beside the PostgreSQL store's",
+		from:  []string{"./access/accesspg/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./access", "./store/postgres"},
 	},
 	{
 		name: "concrete",
@@ -261,7 +268,7 @@ var rules = []rule{
 		name:   "PostgreSQL",
 		why:    "one place knows the driver, so that users on another database carry none of it",
 		from:   []string{".", "./..."},
-		except: []string{"./store/postgres/...", "./watch/watchpg/...", "./device/devicepg/...", "./internal/pgtest"},
+		except: []string{"./store/postgres/...", "./watch/watchpg/...", "./device/devicepg/...", "./access/accesspg/...", "./internal/pgtest"},
 		deny:   []string{"github.com/jackc/..."},
 	},
 	{

@@ -50,7 +50,8 @@ func (s *Store) detectFailure(ctx context.Context, q *session, now time.Time, f 
 		}
 		items = append(items, more...)
 	}
-	return q.tx.Enqueue(ctx, now, items...)
+	_, err = q.tx.Enqueue(ctx, now, items...)
+	return err
 }
 
 // Postpone implements [watch.Store].

@@ -211,7 +211,8 @@ func (s *Store) detect(ctx context.Context, q *session, now time.Time, list []*s
 			return err
 		}
 	}
-	return q.tx.Enqueue(ctx, now, items...)
+	_, err = q.tx.Enqueue(ctx, now, items...)
+	return err
 }
 
 func (s *session) insertObservation(ctx context.Context, listing int64, o *watch.Observation) (n int64, err error) {

@@ -69,9 +69,8 @@ func (t besideTx) KeyRows(ctx context.Context, keys []lastlook.Key) ([]lastlook.
 	return t.store.KeyRowsTx(ctx, t.tx, keys)
 }
 
-func (t besideTx) Enqueue(ctx context.Context, now time.Time, items ...lastlook.Item) error {
-	_, err := t.store.EnqueueTx(ctx, t.tx, now, items...)
-	return err
+func (t besideTx) Enqueue(ctx context.Context, now time.Time, items ...lastlook.Item) ([]lastlook.EnqueueResult, error) {
+	return t.store.EnqueueTx(ctx, t.tx, now, items...)
 }
 
 // clean takes out of texts what the server does not take: pages have it now and

@@ -61,7 +61,6 @@ func (t besideTx) KeyRows(ctx context.Context, keys []lastlook.Key) ([]lastlook.
 	return t.store.KeyRowsTx(ctx, t.tx, keys)
 }
 
-func (t besideTx) Enqueue(ctx context.Context, now time.Time, items ...lastlook.Item) error {
-	_, err := t.store.EnqueueTx(ctx, t.tx, now, items...)
-	return err
+func (t besideTx) Enqueue(ctx context.Context, now time.Time, items ...lastlook.Item) ([]lastlook.EnqueueResult, error) {
+	return t.store.EnqueueTx(ctx, t.tx, now, items...)
 }
