@@ -73,6 +73,7 @@ func (d *Dispatcher) begin(ctx context.Context, token Token, rows []Row) {
 		d.lanes.add(r.Lane.key(), 1)
 		byTopic[r.Key.Topic] = append(byTopic[r.Key.Topic], r)
 	}
+	d.countLanes(rowPointers(rows), Counter.Claimed)
 	for name, rows := range byTopic {
 		d.batches.Go(func() { d.process(ctx, d.topics[name], rows) })
 	}
@@ -82,6 +83,7 @@ func (d *Dispatcher) begin(ctx context.Context, token Token, rows []Row) {
 // their subjects are active, looks and verdicts. Deliveries go on after it.
 func (d *Dispatcher) process(ctx context.Context, t *topic, rows []*Row) {
 	ready, ended := d.guardRows(t, rows)
+	ready, ended = d.holdRows(ctx, t, ready, ended)
 	ready, ended = d.askActive(ctx, t, ready, ended)
 	bySubject := map[string][]int{} // positions in ready
 	var subjects []string

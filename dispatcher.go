@@ -86,6 +86,8 @@ type Dispatcher struct {
 	names     []string // of the topics
 	channels  []string
 	observers []Observer
+	holder    Holder  // the gate, if it is one
+	counter   Counter // the same
 
 	running sync.Mutex
 	wake    chan struct{} // a row may have become due
@@ -139,6 +141,8 @@ func NewDispatcher(o *Outbox, c Config) (*Dispatcher, error) {
 	if o, ok := cfg.Gate.(Observer); ok {
 		d.observers = append(d.observers, o)
 	}
+	d.holder, _ = cfg.Gate.(Holder)
+	d.counter, _ = cfg.Gate.(Counter)
 	return d, nil
 }
 

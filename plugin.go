@@ -66,6 +66,39 @@ type Gate interface {
 	Admit(lane Lane, now time.Time) (n int, wait time.Duration)
 }
 
+// Counter is a [Gate] that wants to know how many rows of its lanes are in
+// flight: Claimed is called when rows are claimed, before the lane is asked
+// about again; Released when they are settled or given up.
+type Counter interface {
+	Claimed(lane Lane, n int)
+	Released(lane Lane, n int)
+}
+
+// Holder is a [Gate] that also holds single rows back, after their claim and
+// before anybody looks: quiet hours of a recipient, a cap per day. It answers
+// for each row, in order, until when it waits, and why; a zero time lets the
+// row go on. A row that waits gives its attempt back. An error lets all of
+// them wait for a moment.
+type Holder interface {
+	Hold(ctx context.Context, rows []Held, now time.Time) ([]Wait, error)
+}
+
+// Held is what a [Holder] is told of a row.
+type Held struct {
+	ID        ID
+	Key       Key
+	Lane      Lane
+	Attempt   int
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}
+
+// Wait is until when a row waits, and why, for people.
+type Wait struct {
+	Until time.Time
+	Why   string
+}
+
 // Observer is told of every transition that a dispatcher makes. It must not
 // block. Implementations are safe for concurrent use.
 type Observer interface {

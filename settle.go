@@ -167,6 +167,7 @@ func (d *Dispatcher) release(rows []*Row) {
 		counts[rows[i].Lane.key()]++
 	}
 	d.lanes.done(counts)
+	d.countLanes(rows, Counter.Released)
 	d.mu.Lock()
 	for i := range rows {
 		if n := d.held[rows[i].Token]; n > 1 {
