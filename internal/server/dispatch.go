@@ -21,15 +21,17 @@ import (
 // version of their files.
 type channelSet struct {
 	config.Channels
-	vapid config.VAPID
-	stamp string
+	vapid  config.VAPID
+	people config.People
+	stamp  string
 }
 
 func readChannels(dir config.Dir) (*channelSet, error) {
 	stamp := stampOf(dir) // first, so that a change in between is seen later
 	channels, err := dir.Channels()
 	vapid, verr := dir.VAPID()
-	return &channelSet{channels, vapid, stamp}, errors.Join(err, verr)
+	people, perr := dir.People()
+	return &channelSet{channels, vapid, people, stamp}, errors.Join(err, verr, perr)
 }
 
 // Names returns the names of all channels that can be told through.
@@ -64,7 +66,7 @@ func (c *channelSet) check(w *watch.Watch) error {
 // stampOf tells one version of these files from another.
 func stampOf(dir config.Dir) string {
 	var stamp strings.Builder
-	for _, path := range []string{dir.ChannelsFile(), dir.VAPIDFile()} {
+	for _, path := range []string{dir.ChannelsFile(), dir.VAPIDFile(), dir.PeopleFile(), dir.ResumeFile()} {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -89,9 +91,14 @@ func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, erro
 			return nil, err
 		}
 	}
+	gate, err := s.newGate(channels.people)
+	if err != nil {
+		return nil, err
+	}
 	d, err := lastlook.NewDispatcher(s.outbox, lastlook.Config{
 		Topics:   []lastlook.Registration{s.service.Topic(), s.service.Unreadable(), s.testTopic()},
 		Channels: built,
+		Gate:     gate,
 		Observer: observer{s.log},
 		Logger:   s.log,
 		Clock:    s.opt.Clock,

@@ -1,6 +1,7 @@
 // Command bench measures the outbox on SQLite, Web Push, how fast pages are read,
-// and how fast due listings are looked at; it writes results/sqlite.json,
-// results/push.json, results/extract.json, results/detect.json and the tables in
+// how fast due listings are looked at, and what a slow and a dead lane cost a healthy
+// one; it writes results/sqlite.json, results/push.json, results/extract.json,
+// results/detect.json, results/lanes.json and the tables in
 // docs/benchmarks.md.
 package main
 
@@ -62,13 +63,13 @@ var parts = []part{
 }
 
 // ownParts have a file and a table of their own.
-var ownParts = []string{pushPart, extractPart, detectPart}
+var ownParts = []string{pushPart, extractPart, detectPart, lanesPart}
 
 func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
-	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push), extract (reading pages), detect (sweeping due listings)")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push), extract (reading pages), detect (sweeping due listings), lanes (a healthy one beside a slow and a dead one)")
 	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
 	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
 	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
@@ -140,7 +141,10 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := runExtract(ctx, o); err != nil {
 		return err
 	}
-	return runDetect(ctx, o)
+	if err := runDetect(ctx, o); err != nil {
+		return err
+	}
+	return runLanes(ctx, o)
 }
 
 // publish writes what a run came to: the file, the table, and a line for people.

@@ -16,6 +16,7 @@ const (
 	pushTable    = "push"
 	extractTable = "extract"
 	detectTable  = "detect"
+	lanesTable   = "lanes"
 )
 
 // marks are the lines between which a table stands.
