@@ -17,6 +17,7 @@ import (
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/channel/internal/text"
 	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 )
 
 // TLSRoots are the authorities that a server's certificate is checked against;
@@ -40,14 +41,48 @@ func (c *Channel) send(ctx context.Context, m *gomail.Msg) (string, error) {
 		return "", c.failure(ctx, stageConnect, err)
 	}
 	defer func() { _ = client.CloseWithSMTPClient(session) }() // what it says decides nothing
-	if err := client.SendWithSMTPClient(session, m); err != nil {
-		return "", c.failure(ctx, stageOf(err), err)
+	answer, at, err := transact(session, m)
+	if err != nil {
+		return "", c.failure(ctx, at, err)
 	}
-	answer := "accepted"
-	if said := c.shown(m.ServerResponse()); said != "" {
-		answer += ": " + said
+	if said := c.shown(answer); said != "" {
+		return "accepted: " + said, nil
 	}
-	return answer, nil
+	return "accepted", nil
+}
+
+// transact sends one mail within a session, and says how far it came.
+func transact(s *smtp.Client, m *gomail.Msg) (answer string, at stage, err error) {
+	from, err := m.GetSender(false)
+	if err != nil {
+		return "", stageSender, err
+	}
+	to, err := m.GetRecipients()
+	if err != nil {
+		return "", stageSender, err
+	}
+	if err := s.Mail(from); err != nil {
+		return "", stageSender, err
+	}
+	for _, one := range to {
+		if err := s.Rcpt(one); err != nil {
+			return "", stageRecipient, err
+		}
+	}
+	w, err := s.Data()
+	if err != nil {
+		return "", stageData, err
+	}
+	if _, err := m.WriteTo(w); err != nil {
+		return "", stageData, err // without its end, the server takes it for none
+	}
+	if err := w.Close(); err != nil {
+		return "", stageAnswer, err
+	}
+	if closed, ok := w.(*smtp.DataCloser); ok {
+		answer = closed.ServerResponse()
+	}
+	return answer, stageAnswer, nil
 }
 
 func (c *Channel) client(ctx context.Context) (*gomail.Client, error) {
@@ -55,9 +90,7 @@ func (c *Channel) client(ctx context.Context) (*gomail.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(c.cfg.Port), gomail.WithTimeout(patience), gomail.WithHELO(c.cfg.HELO), gomail.WithTLSConfig(conf),
 		gomail.WithDialContextFunc(c.dial(ctx, conf)),
-		// Nothing follows the message on its connection: an answer to what need
-		// not be asked could only blur the one that counts.
-		gomail.WithoutNoop(), gomail.WithoutRset(), gomail.WithoutSMTPUTF8(),
+		gomail.WithoutSMTPUTF8(),
 	}
 	if c.cfg.Security == STARTTLS {
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
@@ -101,24 +134,6 @@ const (
 	stageData
 	stageAnswer // the whole message was sent
 )
-
-func stageOf(err error) stage {
-	e, ok := errors.AsType[*gomail.SendError](err)
-	if !ok {
-		return stageAnswer // not known: nothing may be promised
-	}
-	switch e.Reason {
-	case gomail.ErrConnCheck, gomail.ErrGetSender, gomail.ErrGetRcpts, gomail.ErrNoUnencoded:
-		return stageConnect
-	case gomail.ErrSMTPMailFrom:
-		return stageSender
-	case gomail.ErrSMTPRcptTo:
-		return stageRecipient
-	case gomail.ErrSMTPData, gomail.ErrWriteContent:
-		return stageData
-	}
-	return stageAnswer
-}
 
 // failure classifies what went wrong, and words it without secrets.
 func (c *Channel) failure(ctx context.Context, at stage, err error) error {
