@@ -15,7 +15,7 @@ LONG       := $(foreach t,$(ALL_LONG),$(if $(wildcard bench/cmd/$t/main.go),$t))
 
 # What CI runs, in this order. A later suite adds its target here, and what it
 # needs from the system to tools/debian-packages.txt.
-CI_TARGETS := deps lint generate-check test test-browser test-postgres cover mutants scripts corpus crash-quick crash-postgres-quick bench-quick
+CI_TARGETS := deps lint generate-check test test-browser test-postgres test-peers cover mutants scripts corpus crash-quick crash-postgres-quick bench-quick
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -59,6 +59,12 @@ test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that i
 
 # The test program runs in its own folder, so that it finds its testdata. Without CORPUS it also plays what
 # `make test` cuts short under the race detector: all behaviours, and days of a restless shop.
+.PHONY: test-peers
+test-peers: $(GATE) ## Run the tests that need real mail servers and brokers, which they start in temporary folders.
+	@LASTLOOK_TEST_PEERS=1 $(GATE) test channel/email -- -count=1 $(ARGS)
+
+# The test program runs in its own folder, so that it finds its testdata.
+CORPUS ?= watch/testdata/corpus/corpus.jsonl
 .PHONY: corpus
 corpus: ## Run the cases from bug reports of price watchers, or those of CORPUS=file; say what is wrong, and how much is right.
 	@mkdir -p bin && go test -c -o bin/corpus.test ./watch

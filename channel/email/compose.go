@@ -17,7 +17,7 @@ const (
 	// maxSubject bounds a subject, in bytes: more is not shown.
 	maxSubject = 200
 	// maxBody bounds a body, in bytes.
-	maxBody = 64 << 10
+	maxBody = 16 << 10
 	maxURL  = 2000
 )
 

@@ -104,7 +104,7 @@ var exceptions = []struct{ under, what, why string }{
 	{"source/browser", "github.com/chromedp/chromedp", "drives a browser of ours over a pipe or loopback; the browser itself is sent through a proxy that asks the door"},
 	{"channel/desktop", "github.com/godbus/dbus/v5", "the desktop's own bus: a socket of this machine's that the session names"},
 	{"internal/pgtest", "net.Dialer", "a rig that only tests import waits for the pooler that it has started on loopback"},
-	{"channel/email", "mail.NewClient", "takes door.Dialer as its DialContextFunc, which its tests check"},
+	{"channel/email", "gomail.NewClient", "takes door.Dialer as its DialContextFunc, which its tests check"},
 }
 
 // excepted reports whether a find is listed.
