@@ -28,7 +28,7 @@ func FromReading(r price.Reading) Answer {
 	if c, ok := r.First(price.KindList); ok {
 		a.ListPrice = c.Amount.Number.String()
 	}
-	if c, ok := r.First(price.KindUnit); ok {
+	if c, ok := r.UnitPrice(); ok {
 		a.UnitPrice, a.Unit = c.Amount.Number.String(), c.Per
 		if a.Price == "" && !r.Ambiguous {
 			a.Currency, a.CurrencyAmbiguous = c.Amount.Currency, c.Amount.CurrencyAmbiguous

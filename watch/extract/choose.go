@@ -146,8 +146,12 @@ func (c *choice) keep(wanted func(*offer) bool) (dropped bool) {
 // address names.
 func (c *choice) chooseVariant() {
 	hint := c.d.page.Hint
-	if sku := hint.SKU; sku != "" && c.keep(func(o *offer) bool { return o.hasID(sku) }) {
-		c.variant = true
+	if sku := hint.SKU; sku != "" {
+		c.variant = c.keep(func(o *offer) bool { return o.hasID(sku) })
+		if !slices.ContainsFunc(c.offers, func(o *offer) bool { return len(o.ids) == 0 || o.hasID(sku) }) {
+			c.elsewhere = true // the address leads to another thing now
+			return
+		}
 	}
 	if hint.Variant != "" && !c.variant {
 		best := 0

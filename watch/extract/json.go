@@ -88,7 +88,8 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 // and mends what shops' templates break, where that can be understood in one
 // way only:
 //
-//   - comments, commas too many, single quotes, names without quotes;
+//   - comments, commas too many, single quotes, names without quotes, values that
+//     are missing or are amounts without quotes;
 //   - line breaks and tabs in strings, unknown escapes, quotes that were not
 //     escaped (27" monitor);
 //   - wrappers: <!-- -->, CDATA, a body escaped as HTML;
@@ -103,9 +104,7 @@ func readJSON(ctx context.Context, s string, budget *int) ([]value, error) {
 	r := &jsonReader{ctx: ctx, s: s, left: budget}
 	values, err := r.all()
 	if err != nil && len(values) == 0 && ctx.Err() == nil {
-		// The whole may stand in a JSON string, written by who encoded it twice.
-		var inner string
-		if t := strings.TrimSpace(s); strings.HasPrefix(t, `"`) && json.Unmarshal([]byte(t), &inner) == nil {
+		if inner := encodedTwice(s); inner != "" {
 			r = &jsonReader{ctx: ctx, s: inner, left: budget}
 			return r.all()
 		}
@@ -118,6 +117,20 @@ func readJSON(ctx context.Context, s string, budget *int) ([]value, error) {
 		return again, err2
 	}
 	return values, err
+}
+
+// encodedTwice returns what stands in a JSON string, with its quotes or without;
+// "" if that is not what s is.
+func encodedTwice(s string) (inner string) {
+	switch t := strings.TrimSpace(s); {
+	case strings.HasPrefix(t, `"`):
+		if json.Unmarshal([]byte(t), &inner) != nil {
+			return ""
+		}
+	case strings.HasPrefix(t, `{\"`):
+		inner = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\/`, `/`, `\n`, "\n").Replace(t)
+	}
+	return inner
 }
 
 var errTooMany = errors.New("more values than any product page has")
@@ -271,9 +284,11 @@ func (r *jsonReader) value(in kind) (value, error) {
 	case c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.':
 		return r.number(in)
 	case isLetter(c):
-		return r.word()
+		return r.word(in)
+	case in == object && (c == ',' || c == '}'):
+		return value{}, nil // "name": ,
 	}
-	return value{}, r.errorf("%q where a value begins", r.at())
+	return r.bare(in)
 }
 
 func (r *jsonReader) object() (value, error) {

@@ -75,6 +75,15 @@ func TestReadJSON(t *testing.T) {
 		`[1,299.00]`:            `[1,299.00]`,
 		`{"a":+5,"b":.5}`:       `{"a":+5,"b":.5}`,
 
+		`{"a":61.,"b":1}`: `{"a":61,"b":1}`,
+
+		// what is missing, and amounts without quotes
+		`{"a":,"b":}`:                      `{"a":null,"b":null}`,
+		`{"a":€61.00,"b": 61,00 €}`:        `{"a":"€61.00","b":"61,00 €"}`,
+		`{"price":1 299.00}`:               `{"price":"1 299.00"}`,
+		`{"a":12px}`:                       `{"a":"12px"}`,
+		`{\"a\":\"x\",\"b\":\"c\/d\\\"\"}`: `{"a":"x","b":"c/d\""}`,
+
 		// strings
 		"{\"a\":\"x\ny\tz\"}":                      `{"a":"x\ny\tz"}`,
 		`{"a":"\u00e9\ud83d\ude00\n\/\x\b\f\r\t"}`: `{"a":"é😀\n/x\b\f\r\t"}`,
@@ -108,9 +117,8 @@ func TestBrokenJSON(t *testing.T) {
 		`x`: "where an object or an array begins", `"a"`: "where an object", `{broken`: "no colon", `}{"a":1}`: "where an object",
 		`{"a":1`: "cut off", `{"a":12`: "cut off", `{"a":"x`: "cut off", `{"a":"x"`: "cut off", `[1`: "cut off", `{"a":`: "cut off", `{"a":"\`: "cut off",
 		`{"a":/*`: "cut off", `{"a"`: "cut off", `{"a" 1}`: "cut off", `{`: "cut off",
-		`{"a":1]`: "where a name begins", `[1}`: "where a value begins", `{"a":12px}`: "in a number", `{"a":1'299}`: "in a number", `{"a":-}`: "in a number",
-		`{"a":{{ price }}}`: "where a name begins", `{"a":yes}`: "where a value begins", `{"a":€5}`: "where a value begins", `{1:2}`: "where a name begins",
-		`{"price":1 299.00}`:            "where a name begins",
+		`{"a":1]`: "where a name begins", `[1}`: "where a value begins", `{"a":1'299}`: "where a value begins", `{"a":-}`: "where a value begins", `[12px]`: "where a value begins",
+		`{"a":{{ price }}}`: "where a name begins", `{"a":yes}`: "where a value begins", `[€5]`: "where a value begins", `{"a":€}`: "where a value begins", `{1:2}`: "where a name begins",
 		strings.Repeat("[", maxDepth+1): "nested deeper",
 		`{"a":1}{"b"`:                   "cut off",
 	} {

@@ -20,16 +20,41 @@ func (r *jsonReader) number(in kind) (value, error) {
 		case c == ',' && in == object && r.pos+1 < len(r.s) && isDigit(r.s[r.pos+1]):
 		default:
 			if !digits || strings.IndexByte(" \t\r\n,}]/", c) < 0 && wideSpace(r.s[r.pos:]) == 0 {
-				return value{}, r.errorf("%q in a number", r.at())
+				r.pos = start
+				return r.bare(in)
 			}
-			return value{kind: number, text: r.s[start:r.pos]}, nil
+			if next := strings.TrimLeft(r.s[r.pos:], " \u00a0"); in == object && next != "" && strings.IndexByte(",}]/\r\n\t\"", next[0]) < 0 {
+				r.pos = start
+				return r.bare(in) // 61,00 €
+			}
+			return value{kind: number, text: strings.TrimSuffix(r.s[start:r.pos], ".")}, nil
 		}
 	}
 	return value{}, r.errorf("the number is cut off")
 }
 
+// bare reads an amount that an object has without quotes: €61.00. It ends before a
+// comma that no digit follows, a bracket or a line's end, and has a digit.
+func (r *jsonReader) bare(in kind) (value, error) {
+	const longest = 24
+	start := r.pos
+	for i := start; in == object && i < min(len(r.s), start+longest); i++ {
+		switch c := r.s[i]; {
+		case c == '}' || c == '\r' || c == '\n' || c == ',' && (i+1 == len(r.s) || !isDigit(r.s[i+1])):
+			if s := strings.TrimSpace(r.s[start:i]); strings.ContainsAny(s, "0123456789") {
+				r.pos = i
+				return value{kind: text, text: s}, nil
+			}
+			return value{}, r.errorf("%q where a value begins", r.at())
+		case strings.IndexByte("\"'{[]:\\/<>", c) >= 0:
+			return value{}, r.errorf("%q where a value begins", r.at())
+		}
+	}
+	return value{}, r.errorf("%q where a value begins", r.at())
+}
+
 // word reads true, false, null, and what other languages call them.
-func (r *jsonReader) word() (value, error) {
+func (r *jsonReader) word(in kind) (value, error) {
 	start := r.pos
 	for r.pos < len(r.s) && isLetter(r.s[r.pos]) {
 		r.pos++
@@ -41,7 +66,7 @@ func (r *jsonReader) word() (value, error) {
 		return value{}, nil
 	}
 	r.pos = start
-	return value{}, r.errorf("%q where a value begins", r.at())
+	return r.bare(in)
 }
 
 // str reads a string. Its quote ends it only where a string can end: before a

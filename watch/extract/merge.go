@@ -88,6 +88,13 @@ func (d *Document) findings(ctx context.Context) ([]finding, error) {
 	return out, ctx.Err()
 }
 
+// showsSoldOut reports whether people see one thing that cannot be had: shops
+// often take the price away with the stock.
+func (d *Document) showsSoldOut(f *finding) bool {
+	can, known := f.Availability.Orderable()
+	return known && !can && d.h1 != "" && f.cards == 0
+}
+
 // refused says why the page states no product; nil if it states one.
 func (d *Document) refused(all []finding, pointed finding, selErr error) error {
 	if selErr != nil && !errors.As(selErr, new(*selectorError)) {
@@ -131,7 +138,7 @@ func (d *Document) refused(all []finding, pointed finding, selErr error) error {
 			continue
 		}
 		says := f.err == nil && (f.rule == RuleJSONLD || f.rule == RuleMicrodata || !f.Price.IsZero() || f.Ambiguous && !visible || f.Availability != "" && !visible || len(f.bare) > 0)
-		any = any || says
+		any = any || says || visible && d.showsSoldOut(f)
 	}
 	v := &all[len(all)-1]
 	switch {

@@ -287,6 +287,11 @@ func (o *offer) dedupe() {
 		}
 		o.quotes = slices.DeleteFunc(slices.Clone(o.quotes), func(q quote) bool { return !q.onSale })
 	}
+	for _, s := range o.said {
+		if s.name == FactInstalment { // the price of a contract is stated as the offer's, too
+			o.quotes = slices.DeleteFunc(slices.Clone(o.quotes), func(q quote) bool { return s.quote.same(&q) })
+		}
+	}
 	o.quotes = distinct(without(o.quotes, func(q *quote) bool { return q.perUnit }))
 }
 
@@ -296,6 +301,12 @@ const maxQuotes = 16
 
 // quotes reads each amount that a value states.
 func (c *collector) quotes(v *value, from origin, name string) (out []quote) {
+	if v != nil && v.kind == object && v.get("value") != nil { // a MonetaryAmount
+		if cur := scalar(v.get("currency")); cur != "" {
+			from.currency = fact{cur, from.where + name + ".currency"}
+		}
+		v, name = v.get("value"), name+".value"
+	}
 	exact := v != nil && v.kind == number
 	for s := range scalars(v) {
 		out = append(out, c.d.readQuote(fact{s, from.where + name}, from.currency, exact))

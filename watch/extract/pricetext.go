@@ -319,7 +319,7 @@ func (d *Document) readPart(p *part, at fact, out *priced) {
 				out.list = &q
 			}
 		case price.KindUnit:
-			if c.Per != "" && out.unit == nil && q.err == nil {
+			if c.Per != "" && (out.unit == nil || out.unit.per == "piece" && c.Per != "piece") && q.err == nil {
 				out.unit = &unitQuote{q, c.Per}
 			}
 		case price.KindMember:

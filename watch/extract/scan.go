@@ -155,7 +155,7 @@ func (s *scanner) text(n *html.Node, z zone) {
 // notice notes an element near the heading whose whole text says that there is
 // none.
 func (s *scanner) notice(n *html.Node, z zone) {
-	const near, long, most = 120, 40, 4
+	const near, long, most = 120, 60, 4
 	if s.d.seen.heading == 0 || s.order > s.d.seen.heading+near || len(n.Data) > long || len(s.d.seen.notices) == most ||
 		z&(inBlock|inBeside|inCard|inLink|inOption|inButton|inStock) != 0 || n.PrevSibling != nil || n.NextSibling != nil {
 		return
@@ -165,7 +165,7 @@ func (s *scanner) notice(n *html.Node, z zone) {
 	default:
 		return
 	}
-	if soldOut[strings.Trim(plainWords(n.Data), " .!")] {
+	if _, ok := soldOutNotice(n.Data); ok {
 		s.d.seen.notices = append(s.d.seen.notices, spot{n.Parent, z, 0, s.order})
 	}
 }
@@ -204,7 +204,9 @@ func (s *scanner) element(n *html.Node, z zone) {
 		return
 	case atom.Noscript:
 		if len(d.noscript) < maxText {
-			d.noscript += " " + shortenTo(textOf(n), maxText)
+			raw := textOf(n)
+			d.noscript += " " + shortenTo(raw, maxText)
+			d.unscripted(raw)
 		}
 		return
 	case atom.H1:
@@ -410,6 +412,23 @@ func (s *scanner) stock(sp spot) {
 func isSubmit(n *html.Node) bool {
 	t := strings.ToLower(attr(n, "type"))
 	return t == "submit" || t == "button"
+}
+
+// unscripted takes the data for machines out of what is there for those without
+// scripts, which is kept as its source.
+func (d *Document) unscripted(raw string) {
+	const open, shut = "<script", "</script"
+	for n := 0; n < maxItems && (n > 0 || strings.Contains(raw, "ld+json")); n++ {
+		i := strings.Index(raw, open)
+		if i < 0 {
+			return
+		}
+		tag, rest, _ := strings.Cut(raw[i+len(open):], ">")
+		body, after, closed := strings.Cut(rest, shut)
+		if raw = after; closed && strings.Contains(strings.ToLower(tag), "application/ld+json") {
+			d.addScript("application/ld+json", body)
+		}
+	}
 }
 
 // readTokens is scan for pages of which no tree can be built.

@@ -232,7 +232,11 @@ func (d *Document) selectorFinding() (f finding, err error) {
 func (d *Document) readSelected(n *html.Node) priced {
 	const where = "the user's selector"
 	if n.Type == html.ElementNode {
-		for _, key := range append(valueAttrs(n), "data-price", "data-price-amount") {
+		keys := valueAttrs(n)
+		if !hasDigit(visibleText(n, maxPriceText)) {
+			keys = append(keys, "data-price", "data-price-amount") // for scripts, and perhaps in cents
+		}
+		for _, key := range keys {
 			if s := strings.TrimSpace(attr(n, key)); s != "" && key != "href" && key != "src" && (n.FirstChild == nil || key != "content") {
 				return priced{now: []quote{d.readQuote(fact{s, where + ", " + key}, fact{}, false)}}
 			}
@@ -276,7 +280,11 @@ func (d *Document) readStock(f *finding, nodes []*html.Node) {
 	var all []stated
 	for _, n := range nodes {
 		for _, s := range stockTexts(n) {
-			if is := ReadAvailability(s); is != watch.Unknown {
+			is := ReadAvailability(s)
+			if is == watch.Unknown {
+				is = pointedStock(n, s)
+			}
+			if is != watch.Unknown {
 				all = append(all, stated{fact{s, where}, is, nil})
 				break
 			}
@@ -297,6 +305,21 @@ func (d *Document) readStock(f *finding, nodes []*html.Node) {
 		return
 	}
 	f.setAvailability(first.is, first.fact)
+}
+
+// pointedStock reads what says something of the stock only because the user points
+// at it: a button that buys, a number of things.
+func pointedStock(n *html.Node, s string) watch.Availability {
+	if buys([]string{s}) {
+		if hasAttr(n, "disabled") {
+			return watch.OutOfStock
+		}
+		return watch.InStock
+	}
+	if number, unit, ok := strings.Cut(strings.TrimSpace(s), " "); ok && !strings.ContainsAny(unit, " 0123456789") {
+		return ReadAvailability(number)
+	}
+	return watch.Unknown
 }
 
 // stockTexts are the texts of an element that may tell of the stock: its own, what

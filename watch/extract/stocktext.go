@@ -81,16 +81,40 @@ var stockIndex = indexStock()
 // soldOut are the phrases that say that there is none, to be met alone.
 var soldOut = soldOutPhrases()
 
-func soldOutPhrases() map[string]bool {
-	out := map[string]bool{}
+func soldOutPhrases() map[string]watch.Availability {
+	out := map[string]watch.Availability{}
 	for _, t := range stockPhrases {
-		if t.is == watch.OutOfStock {
+		if t.is == watch.OutOfStock || t.is == watch.Discontinued {
 			for w := range strings.SplitSeq(t.words, "|") {
-				out[plainWords(w)] = true
+				out[plainWords(w)] = t.is
 			}
 		}
 	}
 	return out
+}
+
+// aroundSoldOut are words that a notice has beside its phrase.
+const aroundSoldOut = " this the item product article is are has been currently sorry unfortunately we're we dieser dieses artikel produkt das der ist leider cet ce article produit est desole malheureusement " +
+	"questo prodotto articolo e este producto articulo esta produto dit product artikel den denna varan produkten er tuote ten produkt jest tento je to este acest produs товар этот 商品 この こちらの は です "
+
+// soldOutNotice reads a text that says nothing but that there is none.
+func soldOutNotice(s string) (is watch.Availability, ok bool) {
+	text := strings.Trim(plainWords(s), " .!")
+	if is, ok = soldOut[text]; ok {
+		return is, true
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })
+	const most = 12
+	if len(words) > most {
+		return watch.Unknown, false
+	}
+	for len(words) > 1 && strings.Contains(aroundSoldOut, " "+words[0]+" ") {
+		words = words[1:]
+		if is, ok = soldOut[strings.Join(words, " ")]; ok {
+			return is, true
+		}
+	}
+	return watch.Unknown, false
 }
 
 type stockPhrase struct {

@@ -247,7 +247,9 @@ func (d *Document) visibleStock(f *finding) {
 	}
 	if len(notices) == 0 {
 		for _, s := range d.seen.notices {
-			notices = append(notices, stated{fact{visibleText(s.n, maxStock), "the visible " + describe(s.n)}, watch.OutOfStock, nil})
+			text := visibleText(s.n, maxStock)
+			is, _ := soldOutNotice(text)
+			notices = append(notices, stated{fact{text, "the visible " + describe(s.n)}, is, nil})
 			break
 		}
 	}

@@ -4,6 +4,7 @@ package price
 // the tokens from lo to hi, without it.
 type gap struct {
 	l, r   *anchor // nil at the text's ends
+	next   *anchor // behind r, nil if there is none
 	lo, hi int
 	// dist is how many words that nobody knows stand between a token and the
 	// amounts.
@@ -46,6 +47,9 @@ func (r *reader) bind() {
 		if i < len(r.anchors) {
 			g.r = &r.anchors[i]
 			g.hi = g.r.first
+		}
+		if i+1 < len(r.anchors) {
+			g.next = &r.anchors[i+1]
 		}
 		r.bindGap(&g)
 	}
@@ -115,8 +119,13 @@ func (r *reader) bindWord(g *gap, i int, t *token) {
 	if m&mFree != 0 && r.freeShipAt(g, i) == 0 {
 		r.free = true
 	}
-	if a := r.side(g, i, m); a != nil {
-		a.say(m & said)
+	a := r.side(g, i, m)
+	if a == nil {
+		return
+	}
+	a.say(m & said)
+	if next := g.next; next != nil && a == g.r && a.percent && m&mMember != 0 && r.near(a.last+1, next.first) {
+		next.say(m & said) // Subscribe and save 10% $17.99
 	}
 }
 
@@ -152,7 +161,7 @@ func (r *reader) prefersRight(g *gap, i int, m means) bool {
 		return false
 	case g.openL:
 		return true
-	case r.tok(i + 1).rune(':'):
+	case r.tok(i + 1).rune(':'), m&mMember != 0 && g.distR <= 2 && r.tok(g.hi-1).rune(':'): // with code SAVE20: $63.99
 		return true
 	case g.lineL != g.lineR:
 		return g.lineL

@@ -100,7 +100,18 @@ func myriads(r rune) int {
 func (w *written) scan(s string) bool {
 	size := 0
 	for _, r := range s {
-		if v, ok := digit(r); ok {
+		v, ok := digit(r)
+		if high := superscript(r); high >= 0 { // 19⁹⁹
+			if v, ok = high, true; w.groups == 0 || w.seps[w.groups-1] != '٫' {
+				if size == 0 || w.groups == maxGroups-1 {
+					return false
+				}
+				w.lens[w.groups], w.seps[w.groups] = size, '٫'
+				w.groups++
+				size = 0
+			}
+		}
+		if ok {
 			if w.n == len(w.digits) {
 				return false
 			}
@@ -248,6 +259,19 @@ func separator(r rune) rune {
 		return ' '
 	}
 	return 0
+}
+
+// superscript returns the value of a raised digit, -1 for any other rune.
+func superscript(r rune) int {
+	switch r {
+	case '¹':
+		return 1
+	case '²', '³':
+		return int(r-'²') + 2
+	case '⁰', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹':
+		return int(r - '⁰')
+	}
+	return -1
 }
 
 // invisible reports whether a rune only directs how text runs or breaks.

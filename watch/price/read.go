@@ -1,8 +1,6 @@
 package price
 
-import (
-	"github.com/govalues/decimal"
-)
+import "github.com/govalues/decimal"
 
 // anchor is something in a text that words are about: an amount of money, a
 // number that may be one, or a percentage.
@@ -396,64 +394,6 @@ func (r *reader) narrower(s, t *sign) bool {
 		}
 	}
 	return false
-}
-
-// centsAt reports whether the number after the currency at token j are the
-// hundredths of the amount before it: "39€90", "1.249€ 95".
-func (r *reader) centsAt(a *anchor, j int) bool {
-	k := j + 1
-	n, t := r.tok(k), r.tok(j)
-	if n.kind != tokNumber || n.end()-n.start() != 2 || a.last != a.num {
-		return false
-	}
-	if c := r.text[n.start()]; c < '0' || c > '9' {
-		return false
-	}
-	if d, _, ok := readNumber(r.numberText(a.num), r.view.convention("", false)); !ok || d.Scale() > 0 {
-		return false
-	}
-	after := r.tok(k + 1)
-	if after.kind == tokSign || after.rune('%') || after.rune('×') || after.kind == tokNumber {
-		return false
-	}
-	if !n.gap && !t.gap {
-		return after.gap || after.kind != tokWord
-	}
-	if t.gap && a.num > 0 {
-		return false
-	}
-	return after.kind == tokBreak || after.rune(')') || after.rune('/') || after.rune(',')
-}
-
-// readCents reads an amount whose hundredths are apart: "39€90", "$29 95".
-func (r *reader) readCents(a *anchor, s *sign) bool {
-	k := 0
-	switch {
-	case a.last > a.num && r.tok(a.last).kind == tokSign && a.first == a.num && r.centsAt(&anchor{num: a.num, last: a.last - 1}, a.last):
-		k = a.last + 1
-	case a.num == 1 && a.last == len(r.toks)-1 && r.toks[0].kind == tokNumber && r.toks[1].gap && r.toks[1].end()-r.toks[1].start() == 2:
-		a.num, a.first, k = 0, 0, 1 // 29 95 €
-	case a.first < a.num && a.last == a.num && s.first && r.tok(a.num+1).gap && r.centsAt(a, a.num):
-		k = a.num + 1
-	case a.first < a.num && a.last == a.num && s.first && r.tok(a.num+1).line() && r.centsAt(a, a.num+1):
-		k = a.num + 2
-	default:
-		return false
-	}
-	whole, _, ok := readNumber(r.numberText(a.num), r.view.convention(a.code, false))
-	part, _, ok2 := readNumber(r.numberText(k), convention{})
-	if !ok || !ok2 || whole.Scale() > 0 {
-		return false
-	}
-	hundredths, err := decimal.New(int64(part.Coef()), 2)
-	if err != nil {
-		return false
-	}
-	if a.value, err = whole.Add(hundredths); err != nil {
-		return false
-	}
-	a.cents, a.last = k, max(k, a.last)
-	return true
 }
 
 // sawNegative takes a sign before an amount: "-15 €", "-$15", "$-15".

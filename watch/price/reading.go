@@ -152,6 +152,17 @@ func (r *Reading) Price() (Candidate, bool) {
 	return r.Candidates[r.Choice], true
 }
 
+// UnitPrice returns the price for a unit: rather one for a measure than one for
+// a piece, of "$3.49 each ($6.98/kg)" the latter.
+func (r *Reading) UnitPrice() (Candidate, bool) {
+	for _, c := range r.Candidates {
+		if c.Kind == KindUnit && c.Per != pieceUnit.per {
+			return c, true
+		}
+	}
+	return r.First(KindUnit)
+}
+
 // First returns the first candidate of a kind, such as the list price.
 func (r *Reading) First(k Kind) (Candidate, bool) {
 	for _, c := range r.Candidates {

@@ -131,6 +131,9 @@ func named(text string, c Context, code string) bool {
 func containsDigits(text, number string) bool {
 	significant := func(s string) string {
 		return strings.Map(func(r rune) rune {
+			if high := superscript(r); high > 0 {
+				return rune('0' + high)
+			}
 			if d, ok := digit(r); ok && d > 0 {
 				return rune('0' + d)
 			}

@@ -113,10 +113,37 @@ func (s *scanner) number(r rune) bool {
 		}
 		at++
 	}
-	end := s.numberEnd(at)
+	end := s.raised(s.numberEnd(at))
 	s.add(tokNumber, end)
 	s.marks()
 	return true
+}
+
+// raised goes on after "19" in "19⁹⁹": hundredths that stand higher. One raised
+// digit is a footnote.
+func (s *scanner) raised(end int) int {
+	at := end
+	for n := 0; ; n++ {
+		r, size := s.peek(at)
+		if superscript(r) < 0 {
+			if n == 2 && s.closes(at) && !s.hasCents(end) {
+				return at
+			}
+			return end
+		}
+		at += size
+	}
+}
+
+// hasCents reports whether the digits right before a position are hundredths: at
+// most two behind a separator.
+func (s *scanner) hasCents(end int) bool {
+	for n := 1; n <= 3 && end-n > s.pos; n++ {
+		if c := s.text[end-n]; c == '.' || c == ',' {
+			return true
+		}
+	}
+	return false
 }
 
 // touches reports whether the last token is of a kind, and nothing stands between.

@@ -118,7 +118,8 @@ func (s *scanner) word() {
 		s.pos += size
 		return
 	}
-	if sign, stop, ok := s.signAt(end); ok {
+	e, phraseEnd := s.lookup(end, s.pos)
+	if sign, stop, ok := s.signAt(end); ok && (e == nil || phraseEnd <= stop) { // P&P is no currency
 		s.add(tokSign, stop).sign = int16(sign)
 		if s.pos < len(s.text) && s.text[s.pos] == '.' && !s.digitAt(s.pos+1) {
 			s.pos++ // Rs. kr. руб.
@@ -127,9 +128,8 @@ func (s *scanner) word() {
 		}
 		return
 	}
-	e, stop := s.lookup(end, s.pos)
-	short := e != nil && e.means&mShort != 0 || utf8.RuneCountInString(s.text[s.pos:stop]) <= 3
-	s.add(tokWord, stop).e = e
+	short := e != nil && e.means&mShort != 0 || utf8.RuneCountInString(s.text[s.pos:phraseEnd]) <= 3
+	s.add(tokWord, phraseEnd).e = e
 	if s.pos < len(s.text) && s.text[s.pos] == '.' && (short || e != nil && s.amountAt(s.pos+1)) {
 		s.pos++
 	}

@@ -67,7 +67,7 @@ var signTable = []struct {
 	{"₩ ￦ 원 ウォン", sign{code: "KRW"}},
 	{"won", sign{or: []string{"KRW"}, need: true, last: true}},
 	{"₹", sign{code: "INR", first: true}},
-	{"₨ rs रु रू rupee rupees रुपये रुपए", sign{or: rupees, first: true}},
+	{"₨ rs र रु रू rupee rupees रुपये रुपए", sign{or: rupees, first: true}},
 	{"රු", sign{code: "LKR", first: true}},
 	{"₽ р руб рублей рубль рубля рублях", sign{code: "RUB", or: []string{"RUB", "BYN"}}},
 	{"₴ грн гривень гривні гривен", sign{code: "UAH"}},
