@@ -20,6 +20,8 @@ import (
 // cli is the command line: flags of all commands, and the commands.
 type cli struct {
 	Data         string    `env:"LASTLOOK_DATA" placeholder:"DIR" help:"Data directory; the default is lastlook in the platform's place for user data."`
+	Database     string    `env:"LASTLOOK_DATABASE" placeholder:"URL" help:"A PostgreSQL database, postgres://user@host/name, instead of the file in the data directory. Its password may stand in PGPASSWORD or ~/.pgpass."`
+	Schema       string    `env:"LASTLOOK_SCHEMA" placeholder:"NAME" help:"Where the tables are in that database (default public)."`
 	JSON         bool      `name:"json" help:"Print one JSON value on standard output, for scripts."`
 	LogLevel     string    `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"What to log on standard error: debug, info, warn or error."`
 	LogFormat    string    `enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to log: text or json."`
@@ -168,8 +170,11 @@ func (a *app) path() (string, error) {
 	return config.DefaultPath(a.getenv)
 }
 
-// place returns the data directory's path for people.
+// place returns the data directory's path for people, or the database's address.
 func (a *app) place() string {
+	if place := a.database().Place(); place != "" {
+		return place
+	}
 	path, err := a.path()
 	if err != nil {
 		return "the data directory"
@@ -222,8 +227,17 @@ func (a *app) reading(ctx context.Context, f func(s *server.Server) error) (err 
 	return a.withPath(ctx, empty, f)
 }
 
+// database returns where all but the configuration is kept.
+func (a *app) database() server.Database {
+	return server.Database{URL: a.flags.Database, Schema: a.flags.Schema}
+}
+
 func (a *app) options() server.Options {
-	return server.Options{Logger: a.log, Version: buildInfo().Version, Clock: a.now,
+	d := a.database()
+	if _, has := d.Password(); has && a.given != nil && a.given("database") {
+		a.log.Warn("others on this machine can read the database's password on the command line: give it in PGPASSWORD, ~/.pgpass or LASTLOOK_DATABASE")
+	}
+	return server.Options{Logger: a.log, Version: buildInfo().Version, Database: d,
 		HTTP: a.http, Push: server.PushOptions{Contact: a.contact}, Browser: a.browser,
 		AllowPrivate: a.flags.AllowPrivate, Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
 }

@@ -64,13 +64,16 @@ func (c *completionCmd) Run(a *app) error {
 // complete prints what may stand in the place of the last word, one per line.
 func complete(ctx context.Context, model *kong.Application, words []string, std streams) int {
 	var c cli
-	c.Data = std.getenv("LASTLOOK_DATA")
-	for i, w := range words {
-		// The data directory decides which watches and channels there are.
-		if w == "--data" && i+1 < len(words) {
-			c.Data = words[i+1]
-		} else if v, ok := strings.CutPrefix(w, "--data="); ok {
-			c.Data = v
+	// The data directory and the database decide which watches and channels there
+	// are.
+	for flag, v := range map[string]*string{"data": &c.Data, "database": &c.Database, "schema": &c.Schema} {
+		*v = std.getenv("LASTLOOK_" + strings.ToUpper(flag))
+		for i, w := range words {
+			if w == "--"+flag && i+1 < len(words) {
+				*v = words[i+1]
+			} else if given, ok := strings.CutPrefix(w, "--"+flag+"="); ok {
+				*v = given
+			}
 		}
 	}
 	a := &app{streams: std, flags: &c, log: newLogger(io.Discard, &c), now: nil}

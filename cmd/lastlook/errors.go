@@ -71,7 +71,7 @@ func explain(err error) string {
 	for _, prefix := range []string{
 		config.ErrInvalid.Error() + ": ", config.ErrUnknownChannel.Error() + ": ", server.ErrInvalid.Error() + ": ", server.ErrInvalidKey.Error() + ": ",
 		transfer.ErrInvalid.Error() + ": ",
-		"invalid price: ", "sqlite: get: ", "sqlite: ", "lastlook: ", "watch: ",
+		"invalid price: ", "sqlite: get: ", "sqlite: ", "postgres: get: ", "postgres: ", "watchpg: ", "devicepg: ", "accesspg: ", "lastlook: ", "watch: ",
 	} {
 		text = strings.ReplaceAll(text, prefix, "")
 	}

@@ -22,14 +22,16 @@ type home struct {
 	dir      string
 	shop     *shop
 	receiver *receiver
+	// env is for every process.
+	env []string
 }
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // newHome makes one, with the channel "work" that leads to the receiver.
-func newHome(t *testing.T) *home {
+func newHome(t *testing.T, env ...string) *home {
 	t.Helper()
-	h := &home{t: t, dir: filepath.Join(t.TempDir(), "data"), shop: newShop(), receiver: newReceiver()}
+	h := &home{t: t, dir: filepath.Join(t.TempDir(), "data"), shop: newShop(), receiver: newReceiver(), env: env}
 	t.Cleanup(h.shop.Close)
 	t.Cleanup(h.receiver.Close)
 	h.receiver.secret = testSecret
@@ -63,7 +65,7 @@ func (h *home) try(args ...string) (out, errOut string, code int) {
 	h.t.Helper()
 	var o, e strings.Builder
 	cmd := exec.CommandContext(h.context(), "lastlook", append([]string{"--data", h.dir}, args...)...)
-	cmd.Env = append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1", "LASTLOOK_LISTEN=127.0.0.1:0")
+	cmd.Env = h.environ()
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -72,6 +74,10 @@ func (h *home) try(args ...string) (out, errOut string, code int) {
 		h.t.Fatal(err)
 	}
 	return o.String(), e.String(), code
+}
+
+func (h *home) environ() []string {
+	return append(append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1", "LASTLOOK_LISTEN=127.0.0.1:0"), h.env...)
 }
 
 // process is a lastlook that runs.
@@ -91,7 +97,7 @@ func (h *home) start(args ...string) *process {
 	h.t.Helper()
 	p := &process{h: h, name: args[0], cmd: exec.Command("lastlook", append([]string{"--data", h.dir}, args...)...),
 		lines: make(chan string, 10_000), ended: make(chan error, 1)}
-	p.cmd.Env = append(os.Environ(), "GORACE="+raceOptions(), "LASTLOOK_ALLOW_PRIVATE=127.0.0.1,::1", "LASTLOOK_LISTEN=127.0.0.1:0")
+	p.cmd.Env = h.environ()
 	var reading sync.WaitGroup
 	for _, pipe := range []func() (io.ReadCloser, error){p.cmd.StdoutPipe, p.cmd.StderrPipe} {
 		r, err := pipe()

@@ -20,7 +20,7 @@ import (
 // TestMain lets the test binary stand in for lastlook: scripts and tests run it
 // as a process of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lastlook": func() { os.Exit(realMain()) }})
+	testscript.Main(withCluster{m}, map[string]func(){"lastlook": func() { os.Exit(realMain()) }})
 }
 
 // TestScripts runs testdata/script: what each command does, as a user would
@@ -31,11 +31,14 @@ func TestMain(m *testing.M) {
 //	hook …                     the receiver at $HOOK: see hookCommand
 //	shape FILE                 the keys and types of the JSON on standard output, as in FILE
 //	save VAR PATTERN           set VAR to what the group in PATTERN matches on standard output
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script", nil)) }
+
+// scripts are those of a directory; more sets further variables.
+func scripts(dir string, more func(*testscript.Env) error) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
-		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "" && more == nil,
 		Setup: func(env *testscript.Env) error {
 			s, r := newShop(), newReceiver()
 			env.Defer(s.Close)
@@ -48,7 +51,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("LASTLOOK_LISTEN", "127.0.0.1:0")
 			env.Setenv("USER", "alice")
 			env.Setenv("GORACE", raceOptions())
-			return nil
+			if more == nil {
+				return nil
+			}
+			return more(env)
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -56,13 +62,15 @@ func TestScripts(t *testing.T) {
 				return os.Geteuid() == 0, nil
 			case "race":
 				return raceDetector, nil
+			case "postgres":
+				return more != nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exitsCommand, "shop": shopCommand, "hook": hookCommand, "shape": shapeCommand, "save": saveCommand,
 		},
-	})
+	}
 }
 
 // raceOptions keeps a process that was built with the race detector from

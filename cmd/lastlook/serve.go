@@ -31,7 +31,7 @@ On the page, browsers and phones are told by push, without an account: open it, 
 
 Programs use the HTTP API with keys (lastlook key add), operators with the operator's token, which the first start makes and prints once on standard error (lastlook token rotate makes another). Where others than this machine reach it, it does not start without that token, unless --public says that anybody may make a device; without --public, devices are then made with a key, a login or the invite code.
 
-Only one serve or tick runs on a data directory at a time.`
+Only one serve or tick runs on a data directory at a time; on a PostgreSQL database (--database) any number do.`
 }
 
 // Run serves until ctx ends.

@@ -31,7 +31,7 @@ func (c *outboxTailCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if missing, err := a.missing(); err != nil || missing {
+	if missing, err := a.missing(); err != nil || missing && !a.database().Shared() {
 		return cmp.Or(err, fmt.Errorf("there is no data directory %s yet, so there is nothing to follow: lastlook watch add makes it", a.place()))
 	}
 	return a.with(ctx, func(s *server.Server) error {

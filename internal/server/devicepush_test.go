@@ -266,7 +266,7 @@ func TestPushLanes(t *testing.T) {
 
 func storeOf(t *testing.T, w *web) device.Store {
 	t.Helper()
-	s, err := openStores(t.Context(), w.opt.Dir.Database())
+	s, err := openSQLite(t.Context(), w.opt.Dir.Database())
 	if err != nil {
 		t.Fatal(err)
 	}

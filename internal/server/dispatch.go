@@ -111,10 +111,14 @@ func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, erro
 }
 
 // nobodyDispatches finds out early, before anything is looked at, whether
-// another process dispatches. Run and Tick take the lock for good.
+// another process dispatches, if only one may. Run and Tick take the lock for good.
 func (s *Server) nobodyDispatches(ctx context.Context) error {
+	locker, ok := s.store.(lastlook.DispatchLocker)
+	if !ok {
+		return nil
+	}
 	return s.unlessProbed(ctx, func() error {
-		release, err := s.store.LockDispatch(ctx)
+		release, err := locker.LockDispatch(ctx)
 		if err != nil {
 			return err
 		}
@@ -123,9 +127,14 @@ func (s *Server) nobodyDispatches(ctx context.Context) error {
 }
 
 // Dispatching says whether a process, this one or another, dispatches in the
-// data directory now.
+// data directory now. Of a database that several may use it says yes: they come and
+// go on other machines.
 func (s *Server) Dispatching(ctx context.Context) (bool, error) {
-	release, err := s.store.LockDispatch(ctx)
+	locker, ok := s.store.(lastlook.DispatchLocker)
+	if !ok {
+		return true, nil
+	}
+	release, err := locker.LockDispatch(ctx)
 	if errors.Is(err, lastlook.ErrDispatcherRunning) {
 		return true, nil
 	}

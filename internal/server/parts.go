@@ -43,10 +43,32 @@ type stores struct {
 	watches watch.Store
 	devices device.Store
 	keys    access.Store
+	// clock is the database's own; nil if it has none but the machine's.
+	clock databaseClock
+	// politeness makes a limit for hosts, which all who use the database and say
+	// the same scope share.
+	politeness func(scope string, perSecond float64, burst int) (watch.Politeness, error)
 }
 
-// openStores opens them in one SQLite file.
-func openStores(ctx context.Context, path string) (stores, error) {
+// databaseClock shows the time of a database that several machines use.
+type databaseClock interface {
+	Now() time.Time
+	Run(ctx context.Context)
+}
+
+// openStores opens them where the options say.
+func openStores(ctx context.Context, opt Options) (stores, error) {
+	if err := opt.Database.Check(); err != nil {
+		return stores{}, err
+	}
+	if opt.Database.Shared() {
+		return openPostgres(ctx, opt.Database)
+	}
+	return openSQLite(ctx, opt.Dir.Database())
+}
+
+// openSQLite opens them in one SQLite file.
+func openSQLite(ctx context.Context, path string) (stores, error) {
 	if err := ownFile(path); err != nil {
 		return stores{}, err
 	}
@@ -66,7 +88,10 @@ func openStores(ctx context.Context, path string) (stores, error) {
 	if err != nil {
 		return stores{}, errors.Join(err, store.Close())
 	}
-	return stores{store, watches, devices, keys}, nil
+	return stores{outbox: store, watches: watches, devices: devices, keys: keys,
+		politeness: func(_ string, perSecond float64, burst int) (watch.Politeness, error) {
+			return watch.NewPoliteness(perSecond, burst) // one process looks
+		}}, nil
 }
 
 // ownFile makes the database's file, if it is missing, for its owner alone:
@@ -89,7 +114,7 @@ func OpenStores(ctx context.Context, dir string) (lastlook.Store, watch.Store, f
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, err := openStores(ctx, d.Database())
+	s, err := openSQLite(ctx, d.Database())
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -288,6 +313,7 @@ func CheckChannel(opt Options, c config.Channel) error {
 
 // CheckSourceKey reports what is wrong with a key that is to be set.
 func CheckSourceKey(opt Options, k config.SourceKey) error {
+	opt = opt.withDefaults()
 	client, err := newClient(opt, door.Public)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -85,12 +86,15 @@ func (s *Server) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.log.Info("serving", "version", s.opt.Version, "data", s.opt.Dir.Path(), "channels", s.Channels(), "process", os.Getpid())
+	s.log.Info("serving", "version", s.opt.Version, "data", s.opt.Dir.Path(), "database", s.place(), "channels", s.Channels(), "process", os.Getpid())
 	var sweeps sync.WaitGroup
 	defer sweeps.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sweeps.Go(func() { s.sweepLoop(ctx) })
+	if s.clock != nil {
+		sweeps.Go(func() { s.clock.Run(ctx) })
+	}
 	sweeps.Go(func() {
 		<-ctx.Done()
 		s.log.Info("stopping: what is being delivered is finished")
@@ -101,6 +105,9 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 	return err
 }
+
+// place names the database for people.
+func (s *Server) place() string { return cmp.Or(s.opt.Database.Place(), s.opt.Dir.Database()) }
 
 // ensureKeys makes the keys to push with, at the first start of a server that
 // devices can reach.

@@ -16,7 +16,9 @@
 // # Concurrency
 //
 // A Server is safe for concurrent use. Any number of processes may use one
-// data directory; one of them at a time may dispatch (Serve or Tick).
+// data directory; one of them at a time may dispatch (Serve or Tick). On a
+// PostgreSQL database any number dispatch, on any number of machines, each with a
+// data directory of the same channels and keys.
 package server
 
 import (
@@ -72,6 +74,9 @@ var (
 // Options say what a server is made of. Dir is required.
 type Options struct {
 	Dir config.Dir
+	// Database says where all but the configuration is kept; the zero value is a
+	// file in Dir.
+	Database Database
 	// Logger gets what an operator must know; the default discards it.
 	Logger *slog.Logger
 	// Messages gets what is told through the log channel, a line each, as
@@ -93,8 +98,9 @@ type Options struct {
 	// internal/door.
 	RootCAs *x509.CertPool
 	Via     map[string]string
-	// Clock is the source of now (default [time.Now]), Rand gives numbers in
-	// [0, 1) for jitter (default [rand.Float64]).
+	// Clock is the source of now (default [time.Now], or the clock of a database
+	// that several machines use), Rand gives numbers in [0, 1) for jitter (default
+	// [rand.Float64]).
 	Clock func() time.Time
 	Rand  func() float64
 }
@@ -120,6 +126,7 @@ type Server struct {
 	opt      Options
 	log      *slog.Logger
 	store    outboxStore
+	clock    databaseClock
 	watches  watch.Store
 	service  *watch.Service
 	sources  *sourceSet
@@ -143,45 +150,47 @@ type Server struct {
 // outboxStore is what the server needs of a store.
 type outboxStore interface {
 	lastlook.Store
-	lastlook.DispatchLocker
 	Close() error
 }
 
-// Open opens the data directory's database, and creates it if it is missing.
+// Open opens the database, and makes its tables if they are missing.
 func Open(ctx context.Context, opt Options) (*Server, error) {
-	opt = opt.withDefaults()
 	channels, err := readChannels(opt.Dir)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := newSources(opt)
+	st, err := openStores(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
-	s, err := assemble(ctx, opt, sources)
+	if opt.Clock == nil && st.clock != nil {
+		opt.Clock = st.clock.Now
+	}
+	opt = opt.withDefaults()
+	sources, err := newSources(opt)
 	if err != nil {
-		return nil, errors.Join(err, sources.close())
+		return nil, errors.Join(err, st.outbox.Close())
+	}
+	s, err := assemble(opt, st, sources)
+	if err != nil {
+		return nil, errors.Join(err, sources.close(), st.outbox.Close())
 	}
 	s.channels.Store(channels)
 	return s, nil
 }
 
-// assemble opens the database of a server with its sources.
-func assemble(ctx context.Context, opt Options, sources *sourceSet) (*Server, error) {
-	st, err := openStores(ctx, opt.Dir.Database())
+// assemble makes a server of its parts.
+func assemble(opt Options, st stores, sources *sourceSet) (*Server, error) {
+	polite, err := st.politeness("sweep", looksPerSecond, looksAtOnce)
 	if err != nil {
 		return nil, err
 	}
-	polite, err := watch.NewPoliteness(looksPerSecond, looksAtOnce)
+	asked, err := st.politeness("asked", looksPerSecond, looksAtOnce)
 	if err != nil {
-		return nil, errors.Join(err, st.outbox.Close())
-	}
-	asked, err := watch.NewPoliteness(looksPerSecond, looksAtOnce)
-	if err != nil {
-		return nil, errors.Join(err, st.outbox.Close())
+		return nil, err
 	}
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, watches: st.watches, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
+		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: st.watches, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
 	}
 	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources.by, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
@@ -192,7 +201,7 @@ func assemble(ctx context.Context, opt Options, sources *sourceSet) (*Server, er
 		s.keys, err = access.New(access.Config{Store: st.keys, Clock: opt.Clock})
 	}
 	if err != nil {
-		return nil, errors.Join(err, st.outbox.Close())
+		return nil, err
 	}
 	return s, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/internal/config"
 )
 
@@ -88,7 +89,11 @@ func TestDispatching(t *testing.T) {
 	if yes, err := f.Dispatching(t.Context()); err != nil || yes {
 		t.Errorf("nobody dispatches: %t, %v", yes, err)
 	}
-	release, err := f.store.LockDispatch(t.Context())
+	locker, ok := f.store.(lastlook.DispatchLocker)
+	if !ok {
+		t.Fatalf("a store of type %T", f.store)
+	}
+	release, err := locker.LockDispatch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
