@@ -76,13 +76,14 @@ import (
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/channel/internal/httpcall"
+	"github.com/lastlook/lastlook/internal/signing"
 )
 
 // The headers of the specification.
 const (
-	HeaderID        = "Webhook-Id"
-	HeaderTimestamp = "Webhook-Timestamp"
-	HeaderSignature = "Webhook-Signature"
+	HeaderID        = signing.HeaderID
+	HeaderTimestamp = signing.HeaderTimestamp
+	HeaderSignature = signing.HeaderSignature
 )
 
 // Config says where messages go and how they are signed.
@@ -126,7 +127,7 @@ func (c Config) Validate() error {
 type Channel struct {
 	url    *url.URL
 	header http.Header
-	signer signer
+	key    signing.Key
 	clock  func() time.Time
 	caller *httpcall.Caller
 }
@@ -151,12 +152,12 @@ func New(c Config) (*Channel, error) {
 		c.Clock = time.Now
 	}
 	secrets := httpcall.HeaderSecrets(c.Header)
-	secrets.Strict = append(secrets.Strict, c.Secret, encode(key))
+	secrets.Strict = append(secrets.Strict, c.Secret, key.Encoded())
 	caller, err := httpcall.New(httpcall.Config{Name: "webhook", Client: c.Client, Clock: c.Clock, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}
-	return &Channel{url: u, header: c.Header.Clone(), signer: signer{key}, clock: c.Clock, caller: caller}, nil
+	return &Channel{url: u, header: c.Header.Clone(), key: key, clock: c.Clock, caller: caller}, nil
 }
 
 // String shows where the channel delivers to.
@@ -175,7 +176,7 @@ func (c *Channel) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.Re
 		return lastlook.Receipt{}, lastlook.Permanent(fmt.Errorf("webhook: cannot write the body: %w", err))
 	}
 	at := strconv.FormatInt(c.clock().Unix(), 10)
-	signature := c.signer.sign(d.DeliveryKey, at, body)
+	signature := c.key.Sign(d.DeliveryKey, at, body)
 	h := c.header.Clone()
 	if h == nil {
 		h = http.Header{}

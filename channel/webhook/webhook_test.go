@@ -78,7 +78,7 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := signer{key}.sign(file.V1.ID, fmt.Sprint(file.V1.Timestamp), []byte(file.V1.Body))
+	got := key.Sign(file.V1.ID, fmt.Sprint(file.V1.Timestamp), []byte(file.V1.Body))
 	if got != file.V1.Signature || got == "" {
 		t.Errorf("signature %q, want %q", got, file.V1.Signature)
 	}

@@ -61,6 +61,12 @@ type Devices interface {
 // Backend does the work. What it is asked for by a caller is that
 // caller's own: anything else is [ErrNotFound].
 type Backend interface {
+	Outbox
+	Topics
+	Listings
+	Operating
+	Events
+
 	// PushKey returns the public key to subscribe with; "" if there is no push.
 	PushKey() string
 	// Subscribe takes a subscription, Resubscribe one in the place of an older
@@ -98,6 +104,8 @@ type Arrivals struct {
 	Invite string
 }
 
+const description = "Notifications that are still true when they are sent. Enqueue what you noticed; before anything is told, lastlook looks again and asks whether it still holds. docs/api.md of the repository tells the whole."
+
 // Config configures an [API].
 type Config struct {
 	Devices Devices
@@ -120,8 +128,9 @@ type Config struct {
 
 // API answers requests. Make one with [New].
 type API struct {
-	cfg    Config
-	limits *limits
+	cfg     Config
+	limits  *limits
+	streams streams
 }
 
 // New registers the API's routes on a mux.
@@ -136,7 +145,7 @@ func New(mux *http.ServeMux, cfg Config) *API {
 	c := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
-			Info:    &huma.Info{Title: "lastlook", Version: cfg.Version, Description: "Devices, their push subscriptions, and what they watch."},
+			Info:    &huma.Info{Title: "lastlook", Version: cfg.Version, Description: description},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
@@ -157,8 +166,14 @@ func New(mux *http.ServeMux, cfg Config) *API {
 	a.registerDevices(api)
 	a.registerPush(api)
 	a.registerWatches(api)
+	a.registerListings(api)
+	a.registerNotifications(api)
+	a.registerTopics(api)
+	a.registerOperating(api)
+	a.registerEvents(api)
+	registerReference(mux, api.OpenAPI())
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
-		Problem(w, http.StatusNotFound, "there is no such address: see /api/v1/openapi.json")
+		Problem(w, http.StatusNotFound, "there is no such address: see /openapi.json, or /api/v1/reference to read")
 	})
 	return a
 }
@@ -166,6 +181,9 @@ func New(mux *http.ServeMux, cfg Config) *API {
 // maxBody bounds what a request may send: subscriptions and addresses are
 // small.
 const maxBody = 32 << 10
+
+// maxOneBody bounds one notification.
+const maxOneBody = 128 << 10
 
 // maxBatchBody bounds a batch of notifications.
 const maxBatchBody = 4 << 20

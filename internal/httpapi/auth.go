@@ -162,14 +162,20 @@ func (a *API) Device(w http.ResponseWriter, r *http.Request) (d device.Device, o
 
 // need says who may use a route.
 type need struct {
-	// devices lets devices in, scope keys that have it. Operators always may.
-	devices bool
-	scope   access.Scope
+	// devices lets devices in, scope keys that have it. Operators may, unless
+	// noOperator.
+	devices, noOperator bool
+	scope               access.Scope
 }
 
+// anyScope is the need of any key, whatever it allows.
+const anyScope access.Scope = "any"
+
 var (
-	devicesOnly = need{devices: true}
+	devicesOnly = need{devices: true, noOperator: true}
 	operators   = need{}
+	// devicesAndOperators leaves out keys.
+	devicesAndOperators = need{devices: true}
 )
 
 // security is a need as the API's description tells it.
@@ -177,7 +183,7 @@ func (n need) security() (out []map[string][]string) {
 	if n.devices {
 		out = append(out, map[string][]string{"cookie": {}}, map[string][]string{"device": {}})
 	}
-	if n == devicesOnly {
+	if n.noOperator {
 		return out
 	}
 	if n.scope != "" {
@@ -189,9 +195,9 @@ func (n need) security() (out []map[string][]string) {
 // allows reports, by a status and a text, why a caller may not.
 func (n need) allows(w Who) (status int, detail string) {
 	switch {
-	case w.device.ID != "" && n.devices, w.operator && n != devicesOnly, n.scope != "" && w.device.ID == "" && w.key.May(n.scope):
+	case w.device.ID != "" && n.devices, w.operator && !n.noOperator, n.scope != "" && w.device.ID == "" && (w.key.May(n.scope) || n.scope == anyScope && w.key.ID != ""):
 		return 0, ""
-	case n == devicesOnly:
+	case n.scope == "" && n.devices:
 		return http.StatusForbidden, "this is for devices: show the token of one, not a key's"
 	case n == operators:
 		return http.StatusForbidden, "this is for the operator: show the operator's token (lastlook token rotate makes a new one)"

@@ -70,8 +70,14 @@ func (a *API) registerDevices(api huma.API) {
 	create := operation("create-device", http.MethodPost, "/api/v1/devices", "Make a device, and be it")
 	create.DefaultStatus = http.StatusCreated
 	huma.Register(api, create, a.createDevice)
-	list := a.own(api, operation("list-devices", http.MethodGet, "/api/v1/devices", "List the devices that are one's own: the one that asks"))
+	list := a.allow(api, operation("list-devices", http.MethodGet, "/api/v1/devices", "List the devices that are one's own: the one that asks; for operators, all"), devicesAndOperators)
 	huma.Register(api, list, func(ctx context.Context, _ *struct{}) (*devicesOutput, error) {
+		if whoOf(ctx).operator {
+			all, err := a.cfg.Backend.AllDevices(ctx)
+			out := &devicesOutput{}
+			out.Body.Devices = all
+			return out, a.problem(ctx, err)
+		}
 		d, err := a.deviceView(ctx, deviceOf(ctx))
 		out := &devicesOutput{}
 		out.Body.Devices = []Device{d}
@@ -86,8 +92,11 @@ func (a *API) registerDevices(api huma.API) {
 		d, err := a.cfg.Devices.Rename(ctx, deviceOf(ctx).ID, in.Body.Name)
 		return a.answer(ctx, d, err)
 	})
-	remove := a.own(api, operation("delete-device", http.MethodDelete, "/api/v1/devices/{device}", "Remove a device, its watches, and its token"))
+	remove := a.allow(api, operation("delete-device", http.MethodDelete, "/api/v1/devices/{device}", "Remove a device, its watches, and its token"), devicesAndOperators)
 	huma.Register(api, remove, func(ctx context.Context, in *removeInput) (*removeOutput, error) {
+		if whoOf(ctx).operator {
+			return &removeOutput{}, a.problem(ctx, a.cfg.Backend.RemoveDevice(ctx, in.Device))
+		}
 		if err := a.cfg.Backend.RemoveDevice(ctx, deviceOf(ctx).ID); err != nil {
 			return nil, a.problem(ctx, err)
 		}
@@ -163,6 +172,9 @@ func (a *API) deviceView(ctx context.Context, d device.Device) (v Device, err er
 	v.Test, err = a.cfg.Backend.LastTest(ctx, d.ID)
 	return v, err
 }
+
+// DeviceView is a device as the API shows it.
+func DeviceView(d device.Device) Device { return view(d) }
 
 // view is a device as it is shown to itself.
 func view(d device.Device) Device {

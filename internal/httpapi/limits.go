@@ -16,6 +16,7 @@ type limits struct {
 	requests, tests *buckets // by device
 	adds            *buckets // by caller
 	programs        *buckets // by key
+	enqueued        *buckets // by key, each of its own rate
 }
 
 func newLimits() *limits {
@@ -26,6 +27,7 @@ func newLimits() *limits {
 		tests:    newBuckets(rate.Every(10*time.Second), 5),
 		adds:     newBuckets(rate.Every(6*time.Second), 20),
 		programs: newBuckets(2000, 4000),
+		enqueued: newBuckets(1, 1),
 	}
 }
 
@@ -51,6 +53,15 @@ func (l *limits) requestOf(w Who, now time.Time) time.Duration {
 	return l.programs.take(w.ID(), now)
 }
 
+// enqueue counts n notifications of a key's, and says how long it has to wait.
+func (l *limits) enqueue(w Who, n int, now time.Time) time.Duration {
+	if w.operator {
+		return 0
+	}
+	perMinute := max(w.key.PerMinute, 1)
+	return l.enqueued.takeOf(w.ID(), n, rate.Limit(float64(perMinute)/60), max(perMinute, MaxBatch), now)
+}
+
 // buckets are token buckets by name. It is safe for concurrent use, and bounded:
 // a bucket that is full again is as good as none.
 type buckets struct {
@@ -74,8 +85,13 @@ func (b *buckets) take(name string, now time.Time) time.Duration {
 	if name == "" {
 		return 0
 	}
-	l := b.of(name, now)
-	r := l.ReserveN(now, 1)
+	return b.takeOf(name, 1, b.every, b.burst, now)
+}
+
+// takeOf takes n from a bucket of its own rate.
+func (b *buckets) takeOf(name string, n int, every rate.Limit, burst int, now time.Time) time.Duration {
+	l := b.of(name, every, burst, now)
+	r := l.ReserveN(now, n)
 	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
 		return wait
@@ -88,14 +104,14 @@ func (b *buckets) peek(name string, now time.Time) time.Duration {
 	if name == "" {
 		return 0
 	}
-	l := b.of(name, now)
+	l := b.of(name, b.every, b.burst, now)
 	if missing := 1 - l.TokensAt(now); missing > 0 {
 		return time.Duration(missing / float64(b.every) * float64(time.Second))
 	}
 	return 0
 }
 
-func (b *buckets) of(name string, now time.Time) *rate.Limiter {
+func (b *buckets) of(name string, every rate.Limit, burst int, now time.Time) *rate.Limiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if l := b.all[name]; l != nil {
@@ -104,7 +120,7 @@ func (b *buckets) of(name string, now time.Time) *rate.Limiter {
 	if len(b.all) >= maxBuckets {
 		b.tidy(now)
 	}
-	l := rate.NewLimiter(b.every, b.burst)
+	l := rate.NewLimiter(every, burst)
 	b.all[name] = l
 	return l
 }
@@ -113,7 +129,7 @@ func (b *buckets) of(name string, now time.Time) *rate.Limiter {
 // anyway, so all do: that forgives, and keeps the memory bounded.
 func (b *buckets) tidy(now time.Time) {
 	for name, l := range b.all {
-		if l.TokensAt(now) >= float64(b.burst) {
+		if l.TokensAt(now) >= float64(l.Burst()) {
 			delete(b.all, name)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/access"
 	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/watch"
 )
@@ -27,6 +29,14 @@ var problems = []struct {
 	{device.ErrTaken, http.StatusConflict},
 	{device.ErrSuperseded, http.StatusConflict},
 	{ErrNotFound, http.StatusNotFound},
+	{lastlook.ErrNotFound, http.StatusNotFound},
+	{lastlook.ErrNotCancellable, http.StatusConflict},
+	{lastlook.ErrNotRetriable, http.StatusConflict},
+	{access.ErrKeyReused, http.StatusConflict},
+	{lastlook.ErrPayloadTooLarge, http.StatusUnprocessableEntity},
+	{lastlook.ErrBusy, http.StatusServiceUnavailable},
+	{lastlook.ErrFull, http.StatusServiceUnavailable},
+	{lastlook.ErrReadOnly, http.StatusServiceUnavailable},
 	{watch.ErrNotFound, http.StatusNotFound},
 	{ErrTooMany, http.StatusTooManyRequests},
 	{ErrUnavailable, http.StatusServiceUnavailable},
@@ -43,6 +53,9 @@ func (a *API) problem(ctx context.Context, err error) error {
 	}
 	for _, p := range problems {
 		if errors.Is(err, p.err) {
+			if f, ok := errors.AsType[*fieldError](err); ok {
+				return huma.NewError(p.status, plain(err), &huma.ErrorDetail{Message: f.text, Location: f.location()})
+			}
 			return huma.NewError(p.status, plain(err))
 		}
 	}

@@ -30,7 +30,7 @@ type rule struct {
 // concrete are the packages of which there are several kinds to choose from.
 var concrete = []string{
 	"./store/*/...", "./source/*/...", "./channel/*/...", "./watch/watchsqlite/...", "./watch/watchpg/...",
-	"./device/devicesqlite/...", "./device/devicepg/...", "./access/accesssqlite/...", "./access/accesspg/...",
+	"./device/devicesqlite/...", "./device/devicepg/...", "./access/accesssqlite/...", "./access/accesspg/...", "./topic/*/...",
 }
 
 // forTests are the packages that only tests may import: suites and fakes.
@@ -186,6 +186,13 @@ var rules = []rule{
 		from:  []string{"./access/accesspg/..."},
 		deny:  []string{"./..."},
 		allow: []string{".", "self/...", "./internal/...", "./access", "./store/postgres"},
+	},
+	{
+		name:  "topic",
+		why:   "a kind of topic knows who judges, and neither channels nor stores",
+		from:  []string{"./topic/*/..."},
+		deny:  []string{"./..."},
+		allow: []string{".", "self/...", "./internal/...", "./watch", "./watch/condition"},
 	},
 	{
 		name: "concrete",
@@ -348,7 +355,7 @@ func family(pkg string) string {
 		return pkg
 	}
 	depth := 2 // ./client
-	if slices.Contains([]string{"store", "source", "channel", "watch", "device", "access", "internal", "cmd"}, parts[1]) {
+	if slices.Contains([]string{"store", "source", "channel", "watch", "device", "access", "topic", "internal", "cmd"}, parts[1]) {
 		depth = 3 // ./store/sqlite
 	}
 	return strings.Join(parts[:min(depth, len(parts))], "/") + "/..."

@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/httpapi"
-	"github.com/lastlook/lastlook/watch"
 )
 
 // Quotas: how much one device, and one owner of keys, may watch.
@@ -89,23 +86,6 @@ func (s *Server) withinQuota(ctx context.Context, who httpapi.Who) (done func(),
 		return nil, err
 	}
 	return done, nil
-}
-
-// optionsOf reads a source's options by the names under which they are stored.
-func optionsOf(m map[string]any) (o watch.Options, err error) {
-	if len(m) == 0 {
-		return o, nil
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		return o, fmt.Errorf("%w: options: %w", httpapi.ErrInvalid, err)
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if d.Decode(&o) != nil { // whose text would repeat what was sent
-		return o, fmt.Errorf("%w: options: there is one that is unknown, or not of its type", httpapi.ErrInvalid)
-	}
-	return o, nil
 }
 
 func wishesOf(w httpapi.Wishes) Wishes {

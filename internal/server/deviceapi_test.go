@@ -89,6 +89,16 @@ func (v *visitor) bodyFor(r route) any {
 		return map[string]any{"subscription": sub, "application_server_key": key}
 	case strings.HasSuffix(r.path, "/snooze"):
 		return map[string]any{"hours": 1}
+	case r.path == "/api/v1/notifications":
+		return map[string]any{"topic": "orders", "subject": "o-2"}
+	case r.path == "/api/v1/notifications/batch":
+		return map[string]any{"notifications": []any{map[string]any{"topic": "orders", "subject": "o-3"}}}
+	case strings.HasSuffix(r.path, "/retry"):
+		return map[string]any{"may_repeat": true}
+	case r.path == "/api/v1/topics/{topic}" && r.method == http.MethodPut:
+		return declaredOrders
+	case strings.HasSuffix(r.path, "/dry-run"):
+		return map[string]any{"watch": v.w.dryRun, "below": "700 EUR"}
 	case r.path == "/api/v1/watches" && r.method == http.MethodPost:
 		return map[string]any{"url": "http://" + shopHost + "/lamp", "below": "1 EUR"}
 	}
@@ -118,7 +128,24 @@ func (w *web) world() string {
 	for i := range watches {
 		text.WriteString(fmt.Sprintf("%+v\n", watches[i].Watch))
 	}
+	topics, err := w.opt.Dir.Topics()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, t := range topics {
+		text.WriteString(fmt.Sprintf("%v %v %v\n", t, t.Channels, t.Removed))
+	}
 	return text.String() + fmt.Sprintf("%+v", stats)
+}
+
+// parts are the parts of addresses that are a device's own.
+func (v *visitor) parts(device, watch string) *strings.Replacer {
+	v.w.t.Helper()
+	var test httpapi.Test
+	v.must(http.StatusAccepted, http.MethodPost, "/api/v1/devices/self/test", nil, &test)
+	var list struct{ Listings []httpapi.Listing }
+	v.must(http.StatusOK, http.MethodGet, "/api/v1/listings", nil, &list)
+	return strings.NewReplacer("{device}", device, "{watch}", watch, "{notification}", fmt.Sprint(test.ID), "{listing}", list.Listings[0].ID)
 }
 
 // Every route, asked without a token, with a wrong one, and by another device
@@ -135,8 +162,9 @@ func TestADeviceHasOnlyItsOwn(t *testing.T) {
 	wrong.bearer = device.NewToken().Reveal()
 	gone.arrive("gone")
 	gone.must(http.StatusNoContent, http.MethodDelete, "/api/v1/devices/self", nil, nil)
+	fill := owner.parts(d.ID, added.ID)
+	w.dryRun = added.ID
 	before := w.world()
-	fill := strings.NewReplacer("{device}", d.ID, "{watch}", added.ID)
 	for _, r := range owner.routes() {
 		path, body := fill.Replace(r.path), owner.bodyFor(r)
 		for name, c := range map[string]struct {
@@ -185,12 +213,14 @@ func TestADeviceHasItsOwn(t *testing.T) {
 	d := v.arrive("phone")
 	v.subscribe()
 	added := w.watchThere(v, "500 EUR")
+	w.dryRun = added.ID
+	fill := v.parts("{device}", added.ID)
 	for _, r := range v.routes() {
 		for _, id := range []string{d.ID, "self"} {
 			if r.method == http.MethodDelete && !strings.Contains(r.path, "subscription") {
 				continue // below
 			}
-			path := strings.NewReplacer("{device}", id, "{watch}", added.ID).Replace(r.path)
+			path := strings.ReplaceAll(fill.Replace(r.path), "{device}", id)
 			if strings.HasSuffix(path, "/test") {
 				v.subscribe()
 			}

@@ -23,6 +23,7 @@ type channelSet struct {
 	config.Channels
 	vapid  config.VAPID
 	people config.People
+	topics config.Topics
 	stamp  string
 }
 
@@ -31,7 +32,8 @@ func readChannels(dir config.Dir) (*channelSet, error) {
 	channels, err := dir.Channels()
 	vapid, verr := dir.VAPID()
 	people, perr := dir.People()
-	return &channelSet{channels, vapid, people, stamp}, errors.Join(err, verr, perr)
+	topics, terr := dir.Topics()
+	return &channelSet{channels, vapid, people, topics, stamp}, errors.Join(err, verr, perr, terr)
 }
 
 // Names returns the names of all channels that can be told through.
@@ -66,7 +68,7 @@ func (c *channelSet) check(w *watch.Watch) error {
 // stampOf tells one version of these files from another.
 func stampOf(dir config.Dir) string {
 	var stamp strings.Builder
-	for _, path := range []string{dir.ChannelsFile(), dir.VAPIDFile(), dir.PeopleFile(), dir.ResumeFile()} {
+	for _, path := range []string{dir.ChannelsFile(), dir.VAPIDFile(), dir.PeopleFile(), dir.ResumeFile(), dir.TopicsFile()} {
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -95,11 +97,19 @@ func (s *Server) newDispatcher(channels *channelSet) (*lastlook.Dispatcher, erro
 	if err != nil {
 		return nil, err
 	}
+	topics := []lastlook.Registration{s.service.Topic(), s.service.Unreadable(), s.testTopic(), s.channelTestTopic()}
+	for _, t := range channels.topics.Live() {
+		made, err := s.newTopic(t)
+		if err != nil {
+			return nil, err
+		}
+		topics = append(topics, made)
+	}
 	d, err := lastlook.NewDispatcher(s.outbox, lastlook.Config{
-		Topics:   []lastlook.Registration{s.service.Topic(), s.service.Unreadable(), s.testTopic()},
+		Topics:   topics,
 		Channels: built,
 		Gate:     gate,
-		Observer: observer{s.log},
+		Observer: s,
 		Logger:   s.log,
 		Clock:    s.opt.Clock,
 		Rand:     s.opt.Rand,

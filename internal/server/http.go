@@ -168,8 +168,9 @@ func (s *Server) pageState(api *httpapi.API, w http.ResponseWriter, r *http.Requ
 
 // httpServer is a server that runs.
 type httpServer struct {
-	srv   *http.Server
-	ended chan error
+	events *events
+	srv    *http.Server
+	ended  chan error
 }
 
 // listen begins to serve.
@@ -186,7 +187,9 @@ func (s *Server) listen(ctx context.Context) (*httpServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the page: %w: choose another address with --listen, or none with --listen none", err)
 	}
+	s.events.begin()
 	h := &httpServer{
+		events: s.events,
 		srv: &http.Server{
 			Handler: handler, ReadHeaderTimeout: httpHeaderTimeout, ReadTimeout: httpReadTimeout, WriteTimeout: httpWriteTimeout,
 			IdleTimeout: httpIdleTimeout, MaxHeaderBytes: httpMaxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -219,6 +222,7 @@ func (h *httpServer) stop() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), httpDrain)
 	defer cancel()
+	h.events.end() // or streams would hold the stop up
 	err := h.srv.Shutdown(ctx)
 	if err != nil {
 		err = h.srv.Close() // who has not ended by now is cut off

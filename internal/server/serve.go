@@ -177,11 +177,16 @@ func pause(ctx context.Context, d time.Duration) {
 // tidyPage is how many rows tidy reads at once.
 const tidyPage = 500
 
+// tidyOnce is how many idempotency keys are forgotten at once: more than come in
+// between.
+const tidyOnce = 100_000
+
 // tidy drops the waiting rows of watches that are gone or paused. Whoever
 // removes or pauses one does so at once; this heals what a crash in between
 // has left.
 func (s *Server) tidy(ctx context.Context) error {
-	return errors.Join(s.tidyRows(ctx), s.tidyDevices(ctx))
+	_, err := s.kept.Forget(ctx, s.opt.Clock().Add(-onceLife), tidyOnce)
+	return errors.Join(s.tidyRows(ctx), s.tidyDevices(ctx), err)
 }
 
 func (s *Server) tidyRows(ctx context.Context) error {

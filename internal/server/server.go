@@ -51,8 +51,10 @@ type (
 // WatchTopic is the topic of what watches tell; its subjects are their ids.
 const WatchTopic = watch.TopicName
 
-// allTopics returns the topics that a server looks at and judges.
-func allTopics() []string { return append(slices.Clone(watchTopics), testTopicName) }
+// builtinTopics returns the topics that every server looks at and judges.
+func builtinTopics() []string {
+	return append(slices.Clone(watchTopics), testTopicName, channelTestName)
+}
 
 // watchTopics are all topics whose subjects are watches.
 var watchTopics = []string{watch.TopicName, watch.UnreadableTopic}
@@ -139,6 +141,11 @@ type Server struct {
 	proofs   *proofs
 	adding   *quota
 	asked    watch.Politeness
+	polite   watch.Politeness
+	events   *events
+	parked   lanesParked
+	backlog  backlog
+	group    *grouper
 	channels atomic.Pointer[channelSet]
 	// healed says that mutes from before the start have been looked after.
 	healed atomic.Bool
@@ -189,10 +196,12 @@ func assemble(opt Options, st stores, sources *sourceSet) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	events := newEvents()
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: st.watches, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
-		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock), lastlook.WithTopics(allTopics()...)),
+		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: announcing{st.watches, events}, events: events, polite: polite, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
+		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock)),
 	}
+	s.group = s.newGrouper(st.keys)
 	s.service, err = watch.New(watch.Config{Store: s.watches, Sources: sources.by, Logger: opt.Logger, Clock: opt.Clock, Rand: opt.Rand, Lane: s.lanes.of, Politeness: polite})
 	if err == nil {
 		s.devices, err = device.New(device.Config{Store: st.devices, Clock: opt.Clock, Unmute: s.unmutePush})
@@ -214,7 +223,13 @@ func (s *Server) Close() error { return errors.Join(s.sources.close(), s.store.C
 func (s *Server) Outbox() *lastlook.Outbox { return s.outbox }
 
 // Topics returns the topics that this server looks at and judges.
-func (s *Server) Topics() []string { return allTopics() }
+func (s *Server) Topics() []string {
+	names := builtinTopics()
+	for _, t := range s.channels.Load().topics.Live() {
+		names = append(names, t.Name)
+	}
+	return names
+}
 
 // Channels returns the names of the channels that can be told through.
 func (s *Server) Channels() []string { return s.channels.Load().Names() }
