@@ -42,6 +42,7 @@ type cli struct {
 	Key        keyCmd        `cmd:"" help:"Make, list and revoke the keys with which programs use the HTTP API."`
 	Token      tokenCmd      `cmd:"" help:"Change the operator's token, with which the HTTP API shows and changes all."`
 	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the tables up to date, or print the SQL that does."`
 	Demo       demoCmd       `cmd:"" help:"Play a simulated day in a shop under three ways to notify, and count what each told that was not true."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

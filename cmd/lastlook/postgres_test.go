@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"testing"
 
@@ -26,6 +27,25 @@ func onPostgres(t *testing.T) func(*testscript.Env) error {
 		env.Setenv("LASTLOOK_SCHEMA", pgtest.SchemaName())
 		return nil
 	}
+}
+
+// sqlCommand runs a file on the server.
+func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sql FILE")
+	}
+	ts.Check(pgtest.Exec(ts.Getenv("LASTLOOK_DATABASE"), ts.ReadFile(args[0])))
+}
+
+// asCommand uses the server as another role.
+func asCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: as ROLE")
+	}
+	u, err := url.Parse(ts.Getenv("LASTLOOK_DATABASE"))
+	ts.Check(err)
+	u.User = url.User(args[0])
+	ts.Setenv("LASTLOOK_DATABASE", u.String())
 }
 
 // TestScriptsPostgres runs the scripts, and a few more, on PostgreSQL: what works

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 //	shop …                     move the page at $SHOP: see shopCommand
 //	hook …                     the receiver at $HOOK: see hookCommand
 //	shape FILE                 the keys and types of the JSON on standard output, as in FILE
+//	sql FILE                   run a file on the PostgreSQL server
+//	as ROLE                    use the PostgreSQL server as another role
 //	save VAR PATTERN           set VAR to what the group in PATTERN matches on standard output
 func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script", nil)) }
 
@@ -69,6 +71,7 @@ func scripts(dir string, more func(*testscript.Env) error) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exitsCommand, "shop": shopCommand, "hook": hookCommand, "shape": shapeCommand, "save": saveCommand,
+			"sql": sqlCommand, "as": asCommand,
 		},
 	}
 }

@@ -81,8 +81,11 @@ func (d Dir) Path() string { return d.path }
 
 func (d Dir) file(name string) string { return filepath.Join(d.path, name) }
 
+// DatabaseFile is the name of the SQLite file.
+const DatabaseFile = "lastlook.db"
+
 // Database returns the path of the SQLite file.
-func (d Dir) Database() string { return d.file("lastlook.db") }
+func (d Dir) Database() string { return d.file(DatabaseFile) }
 
 // ChannelsFile returns the path of the file that holds the channels.
 func (d Dir) ChannelsFile() string { return d.file("channels.json") }

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -75,4 +76,17 @@ func (r Raw) Break(table, kind string) (mend func()) {
 	r.Exec("CREATE OR REPLACE FUNCTION boom() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'boom'; END $$")
 	r.Exec("CREATE TRIGGER boom BEFORE " + kind + " ON " + table + " FOR EACH ROW EXECUTE FUNCTION boom()")
 	return func() { r.Exec("DROP TRIGGER boom ON " + table) }
+}
+
+// Exec runs several statements at once on the server at dsn.
+func Exec(dsn, text string) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	_, err = conn.PgConn().Exec(ctx, text).ReadAll()
+	return err
 }
