@@ -208,12 +208,18 @@ func (p *product) watch(path string, th thing, below string, backInStock bool) (
 func (p *product) later(by time.Duration, id, path string, th thing) {
 	p.t.Helper()
 	p.shop.set(path, th)
-	p.clock.pass(by)
+	p.pass(by)
 	since := p.clock.now()
 	p.rig.Until(p.t, "a look at "+th.name+" at "+th.price, func() bool {
 		e, err := p.FindWatch(p.t.Context(), id)
 		return err == nil && e.Last != nil && e.Last.Price.String() == th.price+" EUR" && !e.Last.At.Before(since.Add(-time.Minute))
 	})
+}
+
+// pass lets time pass, which a server that sleeps by the real clock is told.
+func (p *product) pass(by time.Duration) {
+	p.clock.pass(by)
+	p.Wake()
 }
 
 // rows returns what was enqueued for a watch, newest first.

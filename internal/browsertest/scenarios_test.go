@@ -179,7 +179,7 @@ func wrongKey(p *product) {
 	if err := p.rig.Push.Bind(sub.Token, sub.Key); err != nil {
 		p.t.Fatal(err)
 	}
-	p.clock.pass(2 * hour)
+	p.pass(2 * hour)
 	p.shown("Lamp", "483.00 EUR")
 	p.settled(id, 1, lastlook.StateSent)
 }

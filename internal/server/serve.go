@@ -136,7 +136,30 @@ func (s *Server) sweepLoop(ctx context.Context) {
 				s.log.Error("cannot tidy; trying again later", "error", err)
 			}
 		}
-		pause(ctx, s.sweepOnce(ctx))
+		s.rest(ctx, s.sweepOnce(ctx))
+	}
+}
+
+// rest waits for d, or until [Server.Wake] or the end of ctx.
+func (s *Server) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.wake:
+	case <-ctx.Done():
+	}
+}
+
+// Wake makes a running [Server.Serve] look at once for listings and rows that
+// are due, which it otherwise does every two seconds. It never blocks.
+func (s *Server) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it has been woken, and has not looked since
+	}
+	if d := s.dispatcher.Load(); d != nil {
+		d.Wake()
 	}
 }
 

@@ -150,7 +150,9 @@ type Server struct {
 	// healed says that mutes from before the start have been looked after.
 	healed atomic.Bool
 
-	// dispatcher is the one that runs now, for waking it.
+	// wake has the sweep loop look at once; dispatcher is the one that runs now,
+	// for waking it.
+	wake       chan struct{}
 	dispatcher atomic.Pointer[lastlook.Dispatcher]
 }
 
@@ -198,7 +200,7 @@ func assemble(opt Options, st stores, sources *sourceSet) (*Server, error) {
 	}
 	events := newEvents()
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: announcing{st.watches, events}, events: events, polite: polite, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources,
+		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: announcing{st.watches, events}, events: events, polite: polite, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources, wake: make(chan struct{}, 1),
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock)),
 	}
 	s.group = s.newGrouper(st.keys)

@@ -85,13 +85,6 @@ func New(cfg Config) (*Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webui: embedded files: %w", err)
 	}
-	for name, size := range map[string]int{"/icon-192.png": 192, "/icon-512.png": 512, "/badge-96.png": -96} {
-		b, err := icon(size)
-		if err != nil {
-			return nil, fmt.Errorf("webui: draw %s: %w", name, err)
-		}
-		p.add(name, b)
-	}
 	p.page, err = template.New("page.html").Funcs(template.FuncMap{"json": toJSON, "day": p.day, "iso": iso}).ParseFS(files, "page.html")
 	if err != nil {
 		return nil, fmt.Errorf("webui: %w", err)

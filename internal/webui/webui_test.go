@@ -1,9 +1,7 @@
 package webui
 
 import (
-	"bytes"
 	"errors"
-	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -216,7 +214,6 @@ func TestAssets(t *testing.T) {
 	srv := serve(t, State{}, nil)
 	for path, kind := range map[string]string{
 		"/app.js": "text/javascript; charset=utf-8", "/sw.js": "text/javascript; charset=utf-8", "/style.css": "text/css; charset=utf-8",
-		"/lastlook.webmanifest": "application/manifest+json", "/icon-192.png": "image/png", "/icon-512.png": "image/png", "/badge-96.png": "image/png",
 	} {
 		resp, body := get(t, srv.URL+path)
 		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != kind || body == "" || resp.Header.Get("Cache-Control") != "no-cache" {
@@ -234,25 +231,6 @@ func TestAssets(t *testing.T) {
 	for _, path := range []string{"/page.html", "/assets/app.js", "/none.js", "/..%2fwebui.go"} {
 		if resp, _ := get(t, srv.URL+path); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: HTTP %d", path, resp.StatusCode)
-		}
-	}
-}
-
-func TestIcons(t *testing.T) {
-	for _, size := range []int{192, -96} {
-		b, err := icon(size)
-		if err != nil {
-			t.Fatal(err)
-		}
-		img, err := png.Decode(bytes.NewReader(b))
-		if err != nil || img.Bounds().Dx() != max(size, -size) {
-			t.Errorf("%d: %v, %v", size, img.Bounds(), err)
-		}
-		_, _, _, corner := img.At(0, 0).RGBA()
-		middle := img.Bounds().Dx() / 2
-		_, _, _, centre := img.At(middle, middle).RGBA()
-		if corner != 0 || centre == 0 {
-			t.Errorf("%d: opacity %d at the corner, %d in the middle", size, corner, centre)
 		}
 	}
 }
