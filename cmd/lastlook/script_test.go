@@ -17,10 +17,38 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets the test binary stand in for lastlook: scripts and tests run it
-// as a process of its own.
+// TestMain gives scripts and tests a lastlook to run as a process of its own. As a
+// rule the test binary stands in for it. Under the race detector each of some 400
+// starts costs that binary half a second, so it is built without; unless
+// LASTLOOK_TEST_RACE is set, as `make scripts` does.
 func TestMain(m *testing.M) {
-	testscript.Main(withCluster{m}, map[string]func(){"lastlook": func() { os.Exit(realMain()) }})
+	if !raceDetector || raceProcesses() {
+		testscript.Main(withCluster{m}, map[string]func(){"lastlook": func() { os.Exit(realMain()) }})
+		return
+	}
+	code, err := runBuilt(withCluster{m})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build lastlook:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func raceProcesses() bool { return raceDetector && os.Getenv("LASTLOOK_TEST_RACE") != "" }
+
+func runBuilt(m testscript.TestingM) (code int, err error) {
+	dir, err := os.MkdirTemp("", "lastlook-bin-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".").CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w: %s", err, out)
+	}
+	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
 }
 
 // TestScripts runs testdata/script: what each command does, as a user would
@@ -63,7 +91,7 @@ func scripts(dir string, more func(*testscript.Env) error) testscript.Params {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "race":
-				return raceDetector, nil
+				return raceProcesses(), nil
 			case "postgres":
 				return more != nil, nil
 			}

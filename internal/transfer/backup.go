@@ -98,6 +98,10 @@ func (bk *backup) unpack(b []byte) error {
 
 // unpackOne unpacks a file, however little it says that it holds.
 func unpackOne(file *zip.File, limit int64) ([]byte, error) {
+	tooLarge := fmt.Errorf("%w: %s unpacks to more than %d bytes", ErrInvalid, short(file.Name), limit)
+	if file.UncompressedSize64 > uint64(limit) {
+		return nil, tooLarge
+	}
 	r, err := file.Open()
 	if err != nil {
 		return nil, fmt.Errorf("%w: unpack %s: %w", ErrInvalid, short(file.Name), err)
@@ -108,7 +112,7 @@ func unpackOne(file *zip.File, limit int64) ([]byte, error) {
 	}
 	switch {
 	case int64(len(content)) > limit:
-		return nil, fmt.Errorf("%w: %s unpacks to more than %d bytes", ErrInvalid, short(file.Name), limit)
+		return nil, tooLarge
 	case err != nil:
 		return nil, fmt.Errorf("%w: unpack %s: %w", ErrInvalid, short(file.Name), err)
 	}

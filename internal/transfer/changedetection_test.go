@@ -3,6 +3,7 @@ package transfer_test
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
@@ -163,6 +164,35 @@ func TestZipBomb(t *testing.T) {
 		if _, err := transfer.Read(bytes.NewReader(b), transfer.Auto, transfer.Defaults{}); !errors.Is(err, transfer.ErrInvalid) || !strings.Contains(err.Error(), "unpacks to more") {
 			t.Errorf("%d bytes: %v", len(b), err)
 		}
+	}
+}
+
+// A file that says to be small is not believed.
+func TestZipBombInDisguise(t *testing.T) {
+	var packed, file bytes.Buffer
+	f, err := flate.NewWriter(&packed, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(make([]byte, 6<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w := zip.NewWriter(&file)
+	to, err := w.CreateRaw(&zip.FileHeader{Name: "u/watch.json", Method: zip.Deflate, CompressedSize64: uint64(packed.Len()), UncompressedSize64: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := to.Write(packed.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := transfer.Read(&file, transfer.Auto, transfer.Defaults{}); !errors.Is(err, transfer.ErrInvalid) {
+		t.Error(err)
 	}
 }
 

@@ -82,10 +82,11 @@ type File struct {
 // Read reads a file. An error says that it cannot be read at all; what is wrong with
 // one watch is with its item.
 func Read(r io.Reader, f Format, d Defaults) (File, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
-	if err != nil {
+	var read bytes.Buffer
+	if _, err := read.ReadFrom(io.LimitReader(r, MaxSize+1)); err != nil {
 		return File{}, fmt.Errorf("read the file: %w", err)
 	}
+	b, err := read.Bytes(), error(nil)
 	if len(b) > MaxSize {
 		return File{}, fmt.Errorf("%w: it is larger than %d MB: split it", ErrInvalid, MaxSize>>20)
 	}

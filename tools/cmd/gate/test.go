@@ -23,7 +23,6 @@ const unwatched = "-gcflags=modernc.org/sqlite/lib=-race=false"
 
 func runTest(ctx context.Context, args []string, out io.Writer) error {
 	fs := flag.NewFlagSet("gate test", flag.ContinueOnError)
-	profile := fs.String("cover", "", "write the first module's coverage to `FILE`")
 	elsewhere := fs.String("elsewhere", "", "`TARGETS` of make that run, also in CI, what is skipped here for them")
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -48,9 +47,6 @@ func runTest(ctx context.Context, args []string, out io.Writer) error {
 		}
 		if i == 0 && noRace == "" {
 			flags = append(flags, "-race", unwatched)
-		}
-		if i == 0 && *profile != "" {
-			flags = append(flags, "-covermode=atomic", "-coverpkg=./...", "-coverprofile="+*profile)
 		}
 		flags = append(append(flags, extra...), "./...")
 		if err := goTest(ctx, dir, flags, sum); err != nil {
