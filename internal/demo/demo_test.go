@@ -15,7 +15,7 @@ import (
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{2} {
-		res, plays, err := simulate(t.Context(), Options{Seed: seed, Quiet: true, simulated: 6 * time.Hour}, io.Discard)
+		res, plays, err := simulate(t.Context(), Options{Seed: seed, Quiet: true, simulated: 4 * time.Hour}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestSameSeedSameStory(t *testing.T) {
 	t.Parallel()
 	var a, b bytes.Buffer
 	for _, out := range []*bytes.Buffer{&a, &b} {
-		if err := Run(t.Context(), Options{Seed: 7, simulated: 2 * time.Hour}, out); err != nil {
+		if err := Run(t.Context(), Options{Seed: 7, simulated: time.Hour}, out); err != nil {
 			t.Fatal(err)
 		}
 	}
