@@ -124,6 +124,10 @@ bench: ## Measure, and write bench/results/.
 	@cd bench && go run ./cmd/bench $(ARGS)
 endif
 
+.PHONY: bench-peers
+bench-peers: ## Measure other queues beside the outbox, on PostgreSQL and SQLite: bench/results/peers.json, docs/peers.svg.
+	@cd bench && go run ./cmd/bench -only peers -out results/peers.json -doc ../docs/benchmarks.md $(ARGS)
+
 ifneq ($(filter crash,$(LONG)),)
 .PHONY: crash
 crash: ## Kill the engine at random moments and at named failpoints, and judge what is left.

@@ -29,6 +29,10 @@
 // that enqueue short, and make those calls late in them; keys are sorted within a
 // call, but not between two calls of one transaction.
 //
+// Small calls of [Store.Enqueue] that come while others are being committed share
+// a transaction, and a sync of the disk. Whether a call shares makes no other
+// difference: a group that meets somebody's lock is taken apart again.
+//
 // # Poolers
 //
 // Nothing here needs a session: settings end with their transaction. Behind

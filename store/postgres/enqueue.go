@@ -129,8 +129,17 @@ func (s *Store) Enqueue(ctx context.Context, now time.Time, items []lastlook.Ite
 	if err := s.knowLanes(ctx, prepared); err != nil {
 		return nil, err
 	}
+	j, ok := s.groups.join(ctx, now, prepared, func(group []*joined) { s.enqueueGroup(ctx, group) })
+	if ok {
+		return j.res, j.err
+	}
+	return s.enqueueAt(ctx, now, prepared, writing)
+}
+
+// enqueueAt enqueues items in one transaction.
+func (s *Store) enqueueAt(ctx context.Context, now time.Time, prepared []lastlook.Prepared, m mode) ([]lastlook.EnqueueResult, error) {
 	var res []lastlook.EnqueueResult
-	err = s.transact(ctx, "enqueue", writing, func(ctx context.Context, t *transaction) error {
+	err := s.transact(ctx, "enqueue", m, func(ctx context.Context, t *transaction) error {
 		in := s.newIntake(t, now, prepared)
 		if err := t.run(ctx, in.look()...); err != nil {
 			return err

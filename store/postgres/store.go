@@ -66,8 +66,9 @@ func (c Config) withDefaults() (Config, error) {
 // safe for concurrent use.
 type Store struct {
 	*Enqueuer
-	pool *pgxpool.Pool
-	rush rush
+	pool   *pgxpool.Pool
+	rush   rush
+	groups groups
 	// own says that Close closes the pool.
 	own     bool
 	closing sync.Once

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ type mode struct {
 	behind bool
 	// scans: it may walk through tables.
 	scans bool
+	// patience is how long a lock is waited for; 0 means as long as a statement
+	// may take.
+	patience time.Duration
 }
 
 var (
@@ -98,8 +102,9 @@ func (t *transaction) withBegin(steps []step) []step {
 // settings are made at the start of a transaction, for it alone.
 func (t *transaction) settings() step {
 	onOff := map[bool]string{true: "on", false: "off"}
-	limit := strconv.FormatInt(max(t.timeout.Milliseconds(), 1), 10)
-	return step{name: "settings", args: []any{limit, limit, onOff[t.mode.behind], onOff[t.mode.scans]}, each: discard}
+	millis := func(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
+	limit, patience := millis(t.timeout), millis(cmp.Or(t.mode.patience, t.timeout))
+	return step{name: "settings", args: []any{limit, limit, onOff[t.mode.behind], onOff[t.mode.scans], patience}, each: discard}
 }
 
 // transact runs f in a transaction, and commits it if f has not. f may run

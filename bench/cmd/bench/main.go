@@ -2,10 +2,12 @@
 // how fast due listings are looked at, and what a slow and a dead lane cost a healthy
 // one; it writes results/sqlite.json, results/push.json, results/extract.json,
 // results/detect.json, results/lanes.json and the tables in
-// docs/benchmarks.md.
+// docs/benchmarks.md. Asked to, it measures other queues beside the outbox, on
+// PostgreSQL and SQLite: results/peers.json.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,8 +20,10 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lastlook/lastlook/bench/internal/detectbench"
+	"github.com/lastlook/lastlook/bench/internal/peersbench"
 	"github.com/lastlook/lastlook/bench/internal/pushbench"
 	"github.com/lastlook/lastlook/bench/internal/result"
 	"github.com/lastlook/lastlook/bench/internal/sqlitebench"
@@ -42,6 +46,10 @@ type options struct {
 	quick               bool
 	out, doc, dir, prof string
 	parts               []string
+	// Of the part peers: its parts, and how much of two things there is.
+	peers   []string
+	held    time.Duration
+	history int
 }
 
 // part is a group of measurements.
@@ -59,20 +67,22 @@ var parts = []part{
 	{name: "backlog", run: (*sqlitebench.Bench).Backlog},
 	{name: "memory", run: (*sqlitebench.Bench).Memory},
 	{name: "engine", run: (*sqlitebench.Bench).Engine, asked: true}, // to be profiled
-	{name: "peers", run: (*sqlitebench.Bench).Peers, asked: true},   // make bench-peers does it whole
 }
 
 // ownParts have a file and a table of their own.
-var ownParts = []string{pushPart, extractPart, detectPart, lanesPart}
+var ownParts = []string{pushPart, extractPart, detectPart, lanesPart, peersPart}
 
 func parse(args []string) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.BoolVar(&o.quick, "quick", false, "few rows and rounds, for CI: it shows that all runs, not how fast")
-	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (the drain beside other queues in SQLite), push (Web Push), extract (reading pages), detect (sweeping due listings), lanes (a healthy one beside a slow and a dead one)")
+	only := fs.String("only", "", "measure only these `PARTS`, separated by commas: enqueue, drain, claim, backlog, memory, engine (the drain alone), peers (beside other queues, on PostgreSQL and SQLite), push (Web Push), extract (reading pages), detect (sweeping due listings), lanes (a healthy one beside a slow and a dead one)")
 	fs.StringVar(&o.out, "out", "", "write the result to `FILE` (default results/sqlite.json for a whole run)")
 	fs.StringVar(&o.doc, "doc", "", "write the table into `FILE` (default ../docs/benchmarks.md for a whole run)")
 	fs.StringVar(&o.dir, "dir", "", "make the databases in `FOLDER` (default: where temporary files go): its disk is measured")
+	peers := fs.String("peers", "", "of the part peers, only these `PARTS`: "+strings.Join(peersbench.Parts, ", ")+", sqlite")
+	fs.DurationVar(&o.held, "held", 0, "of peers: how long a transaction is held open elsewhere (default 5m, with -quick 2s)")
+	fs.IntVar(&o.history, "history", 0, "of peers: how many notifications have ended before (default 10000000, with -quick 20000)")
 	fs.StringVar(&o.prof, "cpuprofile", "", "write a profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -83,12 +93,29 @@ func parse(args []string) (options, error) {
 		o.out = orElse(o.out, filepath.Join("results", "sqlite.json"))
 		o.doc = orElse(o.doc, filepath.Join("..", "docs", "benchmarks.md"))
 	}
+	if *peers != "" {
+		o.peers = strings.Split(*peers, ",")
+	}
+	for _, name := range o.peers {
+		if name != "sqlite" && !slices.Contains(peersbench.Parts, name) {
+			return o, fmt.Errorf("no part %q of peers", name)
+		}
+	}
+	o.held, o.history = cmp.Or(o.held, pick(o.quick, 2*time.Second, 5*time.Minute)), cmp.Or(o.history, pick(o.quick, 20_000, 10_000_000))
 	for _, name := range o.parts {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) && !slices.Contains(ownParts, name) {
 			return o, fmt.Errorf("no part %q", name)
 		}
 	}
 	return o, nil
+}
+
+// pick returns one of two values: for a quick run, and for a whole one.
+func pick[T any](quick bool, few, many T) T {
+	if quick {
+		return few
+	}
+	return many
 }
 
 func orElse(s, otherwise string) string {
@@ -144,7 +171,10 @@ func run(ctx context.Context, args []string) (err error) {
 	if err := runDetect(ctx, o); err != nil {
 		return err
 	}
-	return runLanes(ctx, o)
+	if err := runLanes(ctx, o); err != nil {
+		return err
+	}
+	return runPeers(ctx, o)
 }
 
 // publish writes what a run came to: the file, the table, and a line for people.

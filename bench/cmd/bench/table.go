@@ -17,6 +17,7 @@ const (
 	extractTable = "extract"
 	detectTable  = "detect"
 	lanesTable   = "lanes"
+	peersTable   = "peers"
 )
 
 // marks are the lines between which a table stands.

@@ -22,7 +22,8 @@ CREATE TABLE {s}lastlook_lanes (
 
 -- The key rows: what is known of a key across its notifications. The end of a
 -- row writes its key row in place: no index has a column that changes, and pages
--- keep half of their room for it (HOT).
+-- keep room for it (HOT). The first telling makes a row half as large again, so
+-- that is more than half.
 CREATE TABLE {s}lastlook_keys (
     id          bigint   PRIMARY KEY CHECK (id > 0),
     seq         bigint   NOT NULL DEFAULT 0 CHECK (seq >= 0),
@@ -44,7 +45,7 @@ CREATE TABLE {s}lastlook_keys (
     maybe       text,
     CHECK (told_policy <> '' OR told_start = 0),
     CHECK ((baseline IS NULL) = (baseline_at IS NULL))
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+) WITH (fillfactor = 36, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 
 CREATE UNIQUE INDEX lastlook_keys_parts ON {s}lastlook_keys (topic, subject, recipient, channel);
 
@@ -71,7 +72,8 @@ CREATE INDEX lastlook_notifications_key ON {s}lastlook_notifications (key_id, id
 -- One row per notification that may still be told, at most one per key (G1).
 -- state, attempt, token and lease stand in no index: a claim, and the move to
 -- sending, write nothing but the row, into its own page (HOT): the first version
--- fills a page to 30 %, since the other two are larger. Rows come and go fast, so vacuum comes often.
+-- fills a page to 20 %, since the other two are larger, and the old ones may not be
+-- removed in time. Rows come and go fast, so vacuum comes often.
 CREATE TABLE {s}lastlook_live (
     id            bigint   PRIMARY KEY,
     key_id        bigint   NOT NULL,
@@ -94,7 +96,7 @@ CREATE TABLE {s}lastlook_live (
     CHECK ((token IS NULL) = (lease IS NULL)),
     CHECK ((state = 2) = (asserted IS NOT NULL)),
     CHECK (CASE state WHEN 2 THEN token IS NOT NULL WHEN 3 THEN token IS NULL ELSE true END)
-) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,
+) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 500,
     autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1);
 
 CREATE UNIQUE INDEX lastlook_live_key ON {s}lastlook_live (key_id);

@@ -13,8 +13,9 @@ COMMIT;
 -- name: settings
 -- $1, $2: how long a statement, and silence within the transaction, may last.
 -- $3: whether the commit may be written behind ('on'). Else it is durable, even if
--- the server's default is not. $4: whether to walk through tables.
-SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $1::text, true),
+-- the server's default is not. $4: whether to walk through tables. $5: how long a lock
+-- is waited for.
+SELECT set_config('statement_timeout', $1::text, true), set_config('lock_timeout', $5::text, true),
     set_config('idle_in_transaction_session_timeout', $2::text, true),
     set_config('synchronous_commit', CASE WHEN $3::text = 'on' THEN 'off'
         WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
