@@ -60,7 +60,11 @@ type doer string
 // Do implements [page.Doer].
 func (d doer) Do(r *http.Request) (*http.Response, error) {
 	head, body, _ := strings.Cut(strings.ReplaceAll(string(d), "\r\n", "\n"), "\n\n")
-	whole := fmt.Sprintf("%s\r\nContent-Length: %d\r\n\r\n%s", strings.ReplaceAll(strings.TrimSpace(head), "\n", "\r\n"), len(body), body)
+	head = strings.TrimSpace(head)
+	if lower := strings.ToLower(head); !strings.Contains(lower, "\ncontent-length:") && !strings.Contains(lower, "\ntransfer-encoding:") {
+		head = fmt.Sprintf("%s\nContent-Length: %d", head, len(body))
+	}
+	whole := strings.ReplaceAll(head, "\n", "\r\n") + "\r\n\r\n" + body
 	return http.ReadResponse(bufio.NewReader(strings.NewReader(whole)), r)
 }
 

@@ -173,7 +173,7 @@ func (r *reader) text(s, stated string) (quoted, error) {
 	read := price.ReadText(s, price.Context{Locale: r.opt.Locale, Currency: code, Host: r.host})
 	c, ok := read.Price()
 	switch {
-	case ok && (read.Alertable || c.Amount.Currency == "" && !c.Amount.CurrencyAmbiguous || c.Amount.Number.IsZero()):
+	case ok && (read.Alertable || c.Amount.Currency == "" || c.Amount.Number.IsZero()):
 		q = quoted{amount: c.Amount.Number, currency: c.Amount.Currency}
 		if c.High != nil {
 			q.high, _ = c.High.Money()

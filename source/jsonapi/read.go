@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/lastlook/lastlook/source/internal/fact"
@@ -56,7 +57,7 @@ func Read(ctx context.Context, body []byte, o watch.Options, host string) (watch
 // decode reads one JSON value, of bounded depth; numbers stay as they are
 // written.
 func decode(body []byte) (any, error) {
-	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	body = unwrap(body)
 	if err := bounded(body); err != nil {
 		return nil, err
 	}
@@ -73,6 +74,26 @@ func decode(body []byte) (any, error) {
 		return nil, errors.New("the answer is not one JSON value: something follows it")
 	}
 	return doc, nil
+}
+
+// callback is what stands before the value in an answer that is a script.
+var callback = regexp.MustCompile(`^(?:/\*\*/)?\s*[A-Za-z_$][\w$.]{0,80}\(\s*[\[{]`)
+
+// unwrap takes away what stands around the value: a mark of the encoding, what
+// keeps other sites' scripts from reading it, the call that a script makes of it.
+func unwrap(body []byte) []byte {
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
+	for _, guard := range []string{")]}',", ")]}'", "while(1);", "for(;;);"} {
+		if rest, ok := bytes.CutPrefix(body, []byte(guard)); ok {
+			return rest
+		}
+	}
+	if called := callback.Find(body); called != nil {
+		if rest := bytes.TrimRight(body, "; \t\r\n"); bytes.HasSuffix(rest, []byte(")")) {
+			return rest[len(called)-1 : len(rest)-1]
+		}
+	}
+	return body
 }
 
 // bounded refuses documents that are nested deeper than any for people's data.

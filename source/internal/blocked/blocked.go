@@ -50,6 +50,8 @@ var noticeMarks = []mark{
 	{"not a robot", "a robot check"}, {"you a robot", "a robot check"}, {"a robot?", "a robot check"}, {"robot or human", "a robot check"}, {"robot check", "a robot check"}, {"not a bot", "a robot check"}, {"human verification", "a robot check"},
 	{"bot detected", "a robot check"}, {"unusual traffic", "a robot check"}, {"automated access", "a robot check"}, {"automated requests", "a robot check"},
 	{"press & hold", "a robot check"}, {"pardon our interruption", "a robot check"}, {"characters you see", "a captcha"}, {"the captcha", "a captcha"},
+	{"javascript and cookies to continue", "a robot check"}, {"kein roboter", "a robot check"}, {"pas un robot", "a robot check"}, {"un robot?", "a robot check"}, {"no eres un robot", "a robot check"}, {"non sei un robot", "a robot check"},
+	{"não é um robô", "a robot check"}, {"geen robot bent", "a robot check"}, {"nie jesteś robotem", "a robot check"}, {"не робот", "a robot check"}, {"请完成验证", "a robot check"}, {"安全验证", "a robot check"}, {"로봇이 아닙니다", "a robot check"},
 	{"sind sie ein mensch", "a robot check"}, {"êtes-vous un robot", "a robot check"}, {"ロボットではありません", "a robot check"}, {"私は人間です", "a robot check"},
 	{"access denied", "a block page"}, {"access to this page has been denied", "a block page"}, {"request blocked", "a block page"}, {"request was blocked", "a block page"},
 	{"you have been blocked", "a block page"}, {"403 forbidden", "a block page"}, {"403 error", "a block page"}, {"you don't have permission to access", "a block page"},
@@ -69,7 +71,7 @@ var (
 	limitWords = []string{"too many requests", "rate limit exceeded", "error 1015"}
 	errorWords = []string{
 		"service unavailable", "temporarily unavailable", "bad gateway", "gateway timeout", "gateway time-out", "internal server error",
-		"down for maintenance", "under maintenance", "scheduled maintenance", "maintenance mode", "wartungsarbeiten", "メンテナンス中",
+		"down for maintenance", "under maintenance", "scheduled maintenance", "maintenance mode", "error establishing a database connection", "database connection error", "website is offline", "web server is down", "wartungsarbeiten", "technische störung", "technische probleme", "メンテナンス中",
 	}
 )
 

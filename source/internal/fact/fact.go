@@ -5,6 +5,7 @@ package fact
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"strings"
 	"unicode/utf8"
 
@@ -110,6 +111,12 @@ func Availability(v any) watch.Availability {
 			return watch.Unknown
 		}
 		return has(d.IsPos())
+	case int: // computed by a path, as are the next two
+		return has(v > 0)
+	case float64:
+		return has(v > 0)
+	case *big.Int:
+		return has(v.Sign() > 0)
 	case string:
 		return words(v)
 	}
