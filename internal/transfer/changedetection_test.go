@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lastlook/lastlook/internal/cputest"
 	"github.com/lastlook/lastlook/internal/transfer"
 )
 
@@ -208,7 +209,9 @@ func FuzzRead(f *testing.F) {
 	formats := []transfer.Format{transfer.Auto, transfer.JSON, transfer.CSV, transfer.URLs, transfer.ChangeDetection}
 	f.Fuzz(func(t *testing.T, b []byte, which uint8) {
 		format := formats[int(which)%len(formats)]
-		got, err := transfer.Read(bytes.NewReader(b), format, transfer.Defaults{})
+		var got transfer.File
+		var err error
+		cputest.Within(t, len(b), func() { got, err = transfer.Read(bytes.NewReader(b), format, transfer.Defaults{}) })
 		if err != nil {
 			if !errors.Is(err, transfer.ErrInvalid) {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lastlook/lastlook/internal/cputest"
 	"github.com/lastlook/lastlook/source/feed"
 	"github.com/lastlook/lastlook/watch"
 )
@@ -103,7 +104,9 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(atom), "urn:1", "text/xml; charset=iso-8859-1")
 	f.Add([]byte(rdf), "", "")
 	f.Fuzz(func(t *testing.T, body []byte, sku, contentType string) {
-		o, err := feed.Read(t.Context(), body, contentType, watch.Options{SKU: sku}, "d.example", now)
+		var o watch.Observation
+		var err error
+		cputest.Within(t, len(body), func() { o, err = feed.Read(t.Context(), body, contentType, watch.Options{SKU: sku}, "d.example", now) })
 		if err == nil && o.Value == nil || err != nil && !o.Price.IsZero() {
 			t.Errorf("%+v, %v", o, err)
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/lastlook/lastlook/internal/cputest"
 )
 
 func read(s string) ([]value, error) {
@@ -166,7 +168,9 @@ func FuzzReadJSON(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := read(s)
+		var got []value
+		var err error
+		cputest.Within(t, len(s), func() { got, err = read(s) })
 		trimmed := strings.TrimSpace(s)
 		if !json.Valid([]byte(s)) || !utf8.ValidString(s) || trimmed[0] != '{' && trimmed[0] != '[' {
 			return

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/width"
 	"pgregory.net/rapid"
 
+	"github.com/lastlook/lastlook/internal/cputest"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
 	"github.com/lastlook/lastlook/watch/price"
@@ -151,11 +152,17 @@ func FuzzObserve(f *testing.F) {
 	}
 	f.Add([]byte("\xfe\xff\x00<"), "text/html; charset=utf-16", "::")
 	f.Fuzz(func(t *testing.T, body []byte, contentType, url string) {
-		d, err := extract.Parse(t.Context(), extract.Page{URL: url, ContentType: contentType, Body: body, Hint: extract.Hint{Currency: "EUR", SKU: "A"}})
-		if err != nil {
+		var d *extract.Document
+		var o watch.Observation
+		var err error
+		cputest.Within(t, len(body), func() {
+			if d, err = extract.Parse(t.Context(), extract.Page{URL: url, ContentType: contentType, Body: body, Hint: extract.Hint{Currency: "EUR", SKU: "A"}}); err == nil {
+				o, err = d.Product(t.Context())
+			}
+		})
+		if d == nil {
 			return
 		}
-		o, err := d.Product(t.Context())
 		if err != nil {
 			if _, ok := errors.AsType[*extract.NoOfferError](err); !ok && !errors.Is(err, extract.ErrNotProduct) {
 				t.Errorf("an error of no kind: %v", err)

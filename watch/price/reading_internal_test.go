@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/bojanz/currency"
+
+	"github.com/lastlook/lastlook/internal/cputest"
 )
 
 // seed is a text of the corpus. (The corpus' own reader knows this package.)
@@ -58,7 +60,12 @@ func FuzzReadText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, locale, cur, host string) {
 		c := Context{Locale: locale, Currency: cur, Host: host}
-		r := ReadText(text, c)
+		// The work is counted; that time follows it is measured.
+		if _, work := readText(text, c); work > mostWork*len(text)+10_000 {
+			t.Errorf("%q: %d looks", text, work)
+		}
+		var r Reading
+		cputest.Within(t, len(text), func() { r = ReadText(text, c) })
 		if r.Choice < -1 || r.Choice >= len(r.Candidates) || r.Ambiguous && r.Choice >= 0 || r.Alertable && r.Choice < 0 {
 			t.Fatalf("%q: %+v", text, r)
 		}
@@ -210,6 +217,9 @@ func TestDigits(t *testing.T) {
 	}
 }
 
+// mostWork is how often a byte is looked at.
+const mostWork = 60
+
 // TestLinear holds the work of reading to the text's length, whatever it is made
 // of: the looks at characters and tokens are counted, so that a busy machine
 // makes no difference.
@@ -225,12 +235,12 @@ func TestLinear(t *testing.T) {
 			pieces = append(pieces, c.Input+" ")
 		}
 	}
-	const size, most = 5 << 10, 60 // looks at each byte
+	const size = 5 << 10
 	for _, piece := range pieces {
 		text := strings.Repeat(piece, size/len(piece)+1)
 		_, once := readText(text, Context{Locale: "de-DE", Currency: "EUR"})
 		_, twice := readText(text+text, Context{Locale: "de-DE", Currency: "EUR"})
-		if once > most*len(text) {
+		if once > mostWork*len(text) {
 			t.Errorf("%q, %d bytes of it: %d looks", piece, len(text), once)
 		}
 		if twice > 2*once+once/4+10_000 {

@@ -1,0 +1,5 @@
+//go:build race
+
+package cputest
+
+const slower = 10
