@@ -7,35 +7,36 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/source/internal/blocked"
+	"github.com/lastlook/lastlook/source/internal/fetch"
 	"github.com/lastlook/lastlook/watch"
 	"github.com/lastlook/lastlook/watch/extract"
 )
 
 // read says what an answer means.
-func (a *answer) read(ctx context.Context, l watch.Listing, now time.Time) (watch.Observation, error) {
+func read(ctx context.Context, l watch.Listing, a fetch.Answer) (watch.Observation, error) {
 	fail := func(o Outcome, err error) (watch.Observation, error) {
-		return watch.Observation{}, &Error{Outcome: o, Status: a.status, Err: err}
+		return watch.Observation{}, &Error{Outcome: o, Status: a.Status, Err: err}
 	}
-	if by := blocked.ByHeader(a.header, a.final.Hostname()); by != "" {
-		return fail(Blocked, a.wait(now, blockedBy(by, a.status)))
+	isPage := a.Status == http.StatusOK || a.Status == http.StatusNonAuthoritativeInfo
+	if by := blocked.ByHeader(a.Header, a.Final.Hostname()); by != "" {
+		return fail(Blocked, wait(a, blockedBy(by, a.Status)))
 	}
-	if a.status == http.StatusOK || a.status == http.StatusNonAuthoritativeInfo {
-		if err := a.isPage(); err != nil {
+	if isPage {
+		if err := checkPage(a); err != nil {
 			return fail(Failed, err)
 		}
 	}
 	d, err := extract.Parse(ctx, extract.Page{
-		URL: l.URL, Final: a.final.String(), ContentType: a.header.Get("Content-Type"), Body: a.body, Hint: extract.HintOf(l.Options),
+		URL: l.URL, Final: a.Final.String(), ContentType: a.Header.Get("Content-Type"), Body: a.Body, Hint: extract.HintOf(l.Options),
 	})
 	if err != nil {
 		return watch.Observation{}, err
 	}
-	if a.status != http.StatusOK && a.status != http.StatusNonAuthoritativeInfo {
-		return fail(a.byStatus(now, d))
+	if !isPage {
+		return watch.Observation{}, byStatus(a, d)
 	}
 	o, err := d.Product(ctx)
 	switch {
@@ -48,8 +49,8 @@ func (a *answer) read(ctx context.Context, l watch.Listing, now time.Time) (watc
 }
 
 // wait adds the wait that the site asked for.
-func (a *answer) wait(now time.Time, err error) error {
-	if d := retryAfter(now, a.header); d > 0 {
+func wait(a fetch.Answer, err error) error {
+	if d := fetch.RetryAfter(a.Began, a.Header); d > 0 {
 		return lastlook.RetryAfter(d, err)
 	}
 	return err
@@ -57,34 +58,25 @@ func (a *answer) wait(now time.Time, err error) error {
 
 // byStatus says what an answer means that is no page; a robot check can come
 // with any status.
-func (a *answer) byStatus(now time.Time, d *extract.Document) (Outcome, error) {
-	switch a.status {
+func byStatus(a fetch.Answer, d *extract.Document) error {
+	by := ""
+	switch a.Status {
 	case http.StatusTooManyRequests:
-		return RateLimited, a.wait(now, errors.New("the site answered HTTP 429: it wants to be asked less often"))
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusUnavailableForLegalReasons:
-		return Blocked, a.wait(now, blockedBy(blocked.ByPage(d), a.status))
 	case http.StatusNotFound, http.StatusGone:
 		// Shops' own error pages hold all sorts of forms: only what nothing but
 		// a robot check has counts against a definite answer.
-		if by := blocked.ByVendor(d); by != "" {
-			return Blocked, blockedBy(by, a.status)
+		by = blocked.ByVendor(d)
+	default:
+		by = blocked.ByPage(d)
+	}
+	switch a.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusUnavailableForLegalReasons:
+	default:
+		if by == "" {
+			return fetch.ByStatus(a, a.Began)
 		}
-		if a.status == http.StatusGone {
-			return Gone, lastlook.Gone(errors.New("the site answered HTTP 410: the page is gone for good"))
-		}
-		return Gone, fmt.Errorf("%w: the site answered HTTP 404", watch.ErrMissing)
 	}
-	if by := blocked.ByPage(d); by != "" {
-		return Blocked, a.wait(now, blockedBy(by, a.status))
-	}
-	return Failed, a.wait(now, fmt.Errorf("the site answered HTTP %d%s: it will be asked again", a.status, statusText(a.status)))
-}
-
-func statusText(status int) string {
-	if s := http.StatusText(status); s != "" {
-		return " (" + strings.ToLower(s) + ")"
-	}
-	return ""
+	return &Error{Outcome: Blocked, Status: a.Status, Err: wait(a, blockedBy(by, a.Status))}
 }
 
 // byContent says what a page means that states no product.
@@ -119,17 +111,17 @@ func blockedBy(by string, status int) error {
 	return fmt.Errorf("the site takes us for a robot%s: %s; look less often, or elsewhere", where, by)
 }
 
-// isPage checks that what was answered is a page at all.
-func (a *answer) isPage() error {
-	if len(a.body) == 0 {
+// checkPage checks that what was answered is a page at all.
+func checkPage(a fetch.Answer) error {
+	if len(a.Body) == 0 {
 		return errors.New("the answer is empty: it will be asked for again")
 	}
-	declared, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	declared, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if err != nil {
-		declared, _, _ = strings.Cut(a.header.Get("Content-Type"), ";")
+		declared, _, _ = strings.Cut(a.Header.Get("Content-Type"), ";")
 		declared = strings.ToLower(strings.TrimSpace(declared))
 	}
-	is, _, _ := strings.Cut(http.DetectContentType(a.body), ";")
+	is, _, _ := strings.Cut(http.DetectContentType(a.Body), ";")
 	switch declared {
 	case "text/html", "application/xhtml+xml":
 		// What is stated is believed, unless the first bytes are another format's.

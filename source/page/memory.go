@@ -3,11 +3,13 @@ package page
 import (
 	"container/list"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/lastlook/lastlook/source/internal/fetch"
 	"github.com/lastlook/lastlook/watch"
 )
 
@@ -77,15 +79,15 @@ func (m *memory) get(l watch.Listing, now time.Time) *kept {
 }
 
 // put keeps an observation, if the site gave it something to be known by.
-func (m *memory) put(l watch.Listing, a answer, o watch.Observation, now time.Time) {
-	k := &kept{question: questionOf(l), at: a.final.String(), seen: o, read: now, etag: a.header.Get("ETag"), modified: lastModified(a.header, now)}
+func (m *memory) put(l watch.Listing, a fetch.Answer, o watch.Observation) {
+	k := &kept{question: questionOf(l), at: a.Final.String(), seen: o, read: a.Began, etag: a.Header.Get("ETag"), modified: lastModified(a.Header, a.Began)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e := m.by[k.question]; e != nil {
 		m.used.Remove(e)
 		delete(m.by, k.question)
 	}
-	if m.most <= 0 || a.status != http.StatusOK || k.etag == "" && k.modified == "" || len(k.etag) > maxValidator || !mayKeep(a.header) {
+	if m.most <= 0 || a.Status != http.StatusOK || k.etag == "" && k.modified == "" || len(k.etag) > maxValidator || !mayKeep(a.Header) {
 		return
 	}
 	m.by[k.question] = m.used.PushFront(k)
@@ -126,15 +128,15 @@ func lastModified(h http.Header, now time.Time) string {
 
 // ask makes a request one for what has changed, if it is for the page that is
 // known.
-func (k *kept) ask(r *http.Request) bool {
-	if k == nil || r.URL.String() != k.at {
+func (k *kept) ask(at *url.URL, h http.Header) bool {
+	if k == nil || at.String() != k.at {
 		return false
 	}
 	if k.etag != "" {
-		r.Header.Set("If-None-Match", k.etag)
+		h.Set("If-None-Match", k.etag)
 	}
 	if k.modified != "" {
-		r.Header.Set("If-Modified-Since", k.modified)
+		h.Set("If-Modified-Since", k.modified)
 	}
 	return true
 }

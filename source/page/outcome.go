@@ -1,53 +1,31 @@
 package page
 
-import (
-	"errors"
-)
+import "github.com/lastlook/lastlook/source/internal/fetch"
 
 // Outcome is what came of a look, in one word.
-type Outcome string
+type Outcome = fetch.Outcome
 
 // The outcomes.
 const (
 	// OK: the page states a product.
-	OK Outcome = "ok"
+	OK = fetch.OK
 	// Blocked: the site took us for a robot, keeps a queue, or refuses us.
-	Blocked Outcome = "blocked"
+	Blocked = fetch.Blocked
 	// RateLimited: the site wants to be asked less often.
-	RateLimited Outcome = "rate_limited"
+	RateLimited = fetch.RateLimited
 	// Gone: there is no such page (410; 404, if that is seen twice).
-	Gone Outcome = "gone"
+	Gone = fetch.Gone
 	// NotProduct: a page, but not that of one product.
-	NotProduct Outcome = "not_product"
+	NotProduct = fetch.NotProduct
 	// NeedsBrowser: a page that scripts have to fill.
-	NeedsBrowser Outcome = "needs_browser"
+	NeedsBrowser = fetch.NeedsBrowser
 	// Failed: no answer, or none that can be read.
-	Failed Outcome = "error"
+	Failed = fetch.Failed
 )
 
 // Error is why a look gave no observation.
-type Error struct {
-	Outcome Outcome
-	// Status is the HTTP status, 0 if there was no answer.
-	Status int
-	// Err is the cause; what the core has to know of it, it wraps.
-	Err error
-}
-
-// Error returns the cause's text.
-func (e *Error) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
+type Error = fetch.Error
 
 // OutcomeOf returns the outcome of a look from its error: OK for nil, Failed for
 // errors that did not come from this package.
-func OutcomeOf(err error) Outcome {
-	if err == nil {
-		return OK
-	}
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Outcome
-	}
-	return Failed
-}
+func OutcomeOf(err error) Outcome { return fetch.OutcomeOf(err) }

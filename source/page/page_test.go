@@ -160,7 +160,7 @@ func TestNastyAnswers(t *testing.T) {
 		"JSON":                 {"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{}", `leads to "application/json"`},
 		"broken content type":  {"HTTP/1.1 200 OK\r\nContent-Type: video; =\r\n\r\n{}", `leads to "video"`},
 		"redirect to nowhere":  {"HTTP/1.1 302 x\r\n\r\n", "without an address"},
-		"redirect to a file":   {"HTTP/1.1 302 x\r\nLocation: file:///etc/passwd\r\n\r\n", "no web page"},
+		"redirect to a file":   {"HTTP/1.1 302 x\r\nLocation: file:///etc/passwd\r\n\r\n", "no web address"},
 		"redirect with a user": {"HTTP/1.1 302 x\r\nLocation: http://a:b@shop.example/\r\n\r\n", "user name"},
 		"redirect to itself":   {"HTTP/1.1 307 x\r\nLocation: ?token=secret#top\r\n\r\n", "in a circle, at shop.example/p"},
 		"redirect to nonsense": {"HTTP/1.1 302 x\r\nLocation: http://[::1?secret\r\n\r\n", "an address that is none"},

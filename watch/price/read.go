@@ -10,7 +10,8 @@ type anchor struct {
 	cents       int // the token of the hundredths in "39€90", 0 if there is none
 	code        string
 	ambiguous   bool
-	signed      bool // a currency or mark stands with it
+	or          []string // the currencies that it may be in, if it is ambiguous
+	signed      bool     // a currency or mark stands with it
 	percent     bool
 	negative    bool
 	doubtful    bool // it can be read in another way
@@ -219,7 +220,9 @@ func (r *reader) money(a *anchor) bool {
 		s = &r.sg.list[0]
 	}
 	a.signed = true
-	a.code, a.ambiguous = r.view.resolve(s)
+	if a.code, a.ambiguous = r.view.resolve(s); a.ambiguous {
+		a.or = s.or
+	}
 	a.hundredths = s.cents
 	if !r.readCents(a, s) && !r.readValue(a, false) {
 		return false

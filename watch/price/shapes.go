@@ -2,6 +2,7 @@ package price
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/govalues/decimal"
 )
@@ -175,8 +176,9 @@ func (r *reader) ranges() {
 			b := &r.anchors[i+1]
 			hi = b.first
 			if r.rangeEnds(a, b) {
-				a.high = &Amount{b.value, cmp.Or(b.code, a.code), b.ambiguous}
 				a.code = cmp.Or(a.code, b.code)
+				a.ambiguous = a.code == "" && (a.ambiguous || b.ambiguous)
+				a.high = &Amount{b.value, a.code, a.ambiguous}
 				a.tax = cmp.Or(a.tax, b.tax)
 				a.doubtful = a.doubtful || b.doubtful
 				b.highEnd = true
@@ -194,10 +196,24 @@ const notEnds = mShip | mSave | mInstall | mList | mPoints | mExtra | mUsual | m
 
 func (r *reader) rangeEnds(a, b *anchor) bool {
 	if b.percent || b.unit != a.unit && a.unit != nil || b.said&notEnds != 0 || b.kind != "" ||
-		a.code != "" && b.code != "" && a.code != b.code || a.value.Cmp(b.value) >= 0 {
+		!oneCurrency(a, b) || a.value.Cmp(b.value) >= 0 {
 		return false
 	}
 	return r.joinsRange(a.last+1, b.first) || b.negative && b.first == a.last+1
+}
+
+// oneCurrency reports whether two amounts can be in the same currency: "US$10" and
+// "$20" can, "€10" and "$20" cannot.
+func oneCurrency(a, b *anchor) bool {
+	switch {
+	case a.code == b.code:
+		return true
+	case a.code == "":
+		return a.or == nil || slices.Contains(a.or, b.code)
+	case b.code == "":
+		return b.or == nil || slices.Contains(b.or, a.code)
+	}
+	return false
 }
 
 // joinsRange reports whether only a dash or a "to" stands between two tokens.

@@ -20,7 +20,7 @@ const (
 	MaxRedirects   = 5
 	MaxBody        = 5 << 20
 	// maxErrorBody is how much is read of an answer that states nothing.
-	maxErrorBody = 64 << 10
+	maxErrorBody = 256 << 10
 )
 
 // Doer sends a request, as *http.Client does.
@@ -96,8 +96,13 @@ type Request struct {
 	// Secrets stand in the address or the header: no error shows them, and the
 	// request goes to no other place than this.
 	Secrets []string
+	// Languages is the Accept-Language of requests to every host, "" for none.
+	Languages string
 	// Conditional lets the other side answer that nothing has changed.
 	Conditional bool
+	// Ask makes a request to an address conditional for a source that keeps what
+	// it knows itself, and reports whether it has; nil for none.
+	Ask func(at *url.URL, h http.Header) bool
 }
 
 // Answer is what was answered in the end.
@@ -107,6 +112,9 @@ type Answer struct {
 	Body   []byte
 	Final  *url.URL // where the redirects ended
 	Began  time.Time
+	// Asked says that [Request.Ask] has made the last request conditional: a 304
+	// is an answer to it.
+	Asked bool
 }
 
 // Look bounds a look in time and says what came of it: read makes an observation
@@ -153,11 +161,15 @@ func (f *Fetcher) Get(ctx context.Context, r Request) (a Answer, err error) {
 		if err != nil {
 			return a, withoutURL(err)
 		}
+		a.Asked = r.Ask != nil && r.Ask(at, req.Header)
 		resp, err := doer.Do(req)
 		if err != nil {
 			return a, withoutURL(err)
 		}
 		a.Status, a.Header, a.Final = resp.StatusCode, resp.Header, at
+		if resp.Request != nil && resp.Request.URL != nil {
+			a.Final = resp.Request.URL
+		}
 		next, err := redirect(a)
 		if next == nil && err == nil {
 			return f.finish(r, resp, a, old)
@@ -169,13 +181,16 @@ func (f *Fetcher) Get(ctx context.Context, r Request) (a Answer, err error) {
 		case len(r.Secrets) > 0:
 			return a, fmt.Errorf("the service redirects to %s: refused, for the key is meant for it alone", brief(next))
 		case seen[next.String()]:
-			return a, fmt.Errorf("the site redirects in a circle, at %s", brief(next))
+			return a, fmt.Errorf("the site redirects in a circle, at %s: it may insist on cookies", brief(next))
 		case hops == MaxRedirects:
 			return a, fmt.Errorf("more than %d redirects, the last one to %s: enter the final address", MaxRedirects, brief(next))
 		}
 		at = next
 	}
 }
+
+// Now is the fetcher's time.
+func (f *Fetcher) Now() time.Time { return f.cfg.Clock() }
 
 // finish reads an answer's body, or takes what is known if nothing has changed.
 func (f *Fetcher) finish(r Request, resp *http.Response, a Answer, old *stored) (Answer, error) {
@@ -208,6 +223,9 @@ func (f *Fetcher) request(ctx context.Context, u *url.URL, r Request, own bool, 
 	req.Header.Set("Cache-Control", "no-cache")
 	if f.cfg.UserAgent != "" {
 		req.Header.Set("User-Agent", f.cfg.UserAgent)
+	}
+	if r.Languages != "" {
+		req.Header.Set("Accept-Language", r.Languages)
 	}
 	old.ask(req.Header)
 	return req, nil

@@ -50,10 +50,10 @@ func fromCache(h http.Header) bool {
 	return false
 }
 
-// retryAfter returns how long the site asks to wait, 0 if it does not: seconds,
+// RetryAfter returns how long the site asks to wait, 0 if it does not: seconds,
 // or a date (RFC 9110, section 10.2.3), which counts from the site's own clock
 // where it tells it.
-func retryAfter(now time.Time, h http.Header) time.Duration {
+func RetryAfter(now time.Time, h http.Header) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if d, ok := seconds(v); ok {
 		return d

@@ -15,7 +15,7 @@ import (
 // returns nil for those two.
 func ByStatus(a Answer, now time.Time) error {
 	fail := func(o Outcome, err error) error {
-		if d := retryAfter(now, a.Header); d > 0 {
+		if d := RetryAfter(now, a.Header); d > 0 {
 			err = lastlook.RetryAfter(d, err)
 		}
 		return &Error{Outcome: o, Status: a.Status, Err: err}
