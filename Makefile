@@ -54,7 +54,7 @@ test-chromium: $(GATE) ## Run the tests of the source that reads pages with a re
 test-postgres: export LASTLOOK_TEST_POSTGRES ?= start
 test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that it starts in a temporary folder.
 	@$(GATE) test store/postgres watch/watchpg device/devicepg access/accesspg internal/pgtest -- -count=1 $(ARGS)
-	@$(GATE) test cmd/lastlook -- -count=1 -run Postgres $(ARGS)
+	@$(GATE) test cmd/lastlook internal/server -- -count=1 -run 'Postgres|TestCopy' $(ARGS)
 
 # The test program runs in its own folder, so that it finds its testdata. Without CORPUS it also plays what
 # `make test` cuts short under the race detector: all behaviours, and days of a restless shop.

@@ -14,6 +14,7 @@ type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" help:"Bring the tables up to date; every command does that by itself, if it may."`
 	Status migrateStatusCmd `cmd:"" help:"List the migrations, and which of them the database has seen."`
 	SQL    migrateSQLCmd    `cmd:"" name:"sql" help:"Print the migrations as plain SQL, for a tool of your own."`
+	Copy   migrateCopyCmd   `cmd:"" help:"Copy everything from a SQLite file into an empty PostgreSQL database."`
 }
 
 type migrateUpCmd struct{}
@@ -123,5 +124,49 @@ func (c *migrateSQLCmd) Run(ctx context.Context, a *app) error {
 	if _, err := io.WriteString(a.streams.out, text); err != nil {
 		return fmt.Errorf("print the migrations: %w", err)
 	}
+	return nil
+}
+
+type migrateCopyCmd struct {
+	From string `arg:"" placeholder:"FILE" help:"The SQLite file, such as lastlook.db of a data directory."`
+	To   string `arg:"" optional:"" placeholder:"URL" help:"The database, postgres://user@host/name; the default is --database."`
+}
+
+// Help implements [kong.HelpProvider].
+func (*migrateCopyCmd) Help() string {
+	return `Stop every lastlook on the file first: while one dispatches there, the copy is refused. Interrupted, it goes on where it was when it is run again; until it is whole, nothing else can use the database. The file stays as it is. At the end the numbers of rows are compared.
+
+Example: lastlook migrate copy lastlook.db postgres://app@db.example/shop`
+}
+
+// Run copies.
+func (c *migrateCopyCmd) Run(ctx context.Context, a *app) error {
+	to := a.database()
+	if c.To != "" {
+		to.URL = c.To
+	}
+	if _, has := to.Password(); has && c.To != "" {
+		a.log.Warn("others on this machine can read the database's password on the command line: give it in PGPASSWORD or ~/.pgpass")
+	}
+	bar := newProgress(a.streams.err, a.now)
+	if a.flags.Quiet {
+		bar.w = nil
+	}
+	done, err := server.Copy(ctx, c.From, to, func(table string, rows, total int64) {
+		a.log.Debug("copying", "table", table, "rows", rows, "of", total)
+		bar.step(table, rows, total)
+	})
+	bar.end()
+	if err != nil {
+		return err
+	}
+	if a.out.json {
+		return a.out.value(done)
+	}
+	a.out.linef("copied %s into %s; the numbers are the same in both", plural(int(done.Rows), "row"), to.Place())
+	if done.Resumed > 0 {
+		a.out.notef("%s of them before it was interrupted", plural(int(done.Resumed), "row"))
+	}
+	a.out.notef("now: lastlook serve --database %s", to.Place())
 	return nil
 }

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/internal/pgtest"
+	"github.com/lastlook/lastlook/internal/server"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -102,4 +106,78 @@ func TestTwoServesOnPostgres(t *testing.T) {
 		t.Error("the other serve does not go on", err)
 	}
 	two.stop()
+}
+
+// A copy that is killed goes on when it is made again, and nothing is lost or
+// doubled. In between, the database cannot be used.
+func TestCopyIsResumed(t *testing.T) {
+	dsn := cluster.DSN(t)
+	h := newHome(t)
+	h.run("watch", "add", h.shop.url(), "--below", "500 EUR", "--to", "work")
+	fill(t, h.dir, 30_000)
+	schema := cluster.NewRaw(t)
+	h.env = []string{"LASTLOOK_SCHEMA=" + schema.Schema}
+	args := []string{"migrate", "copy", h.dir + "/lastlook.db", dsn}
+
+	p := h.start(append([]string{"--log-level", "debug"}, args...)...)
+	p.await(`copying.*table=notifications`)
+	p.kill()
+	if n := schema.Column("SELECT count(*) FROM lastlook_copy"); len(n) != 1 || n[0] == "0" {
+		t.Fatalf("the copy was not interrupted: %v", n)
+	}
+	if _, errOut, code := h.try("watch", "list", "--database", dsn); code != exitFailed || !strings.Contains(errOut, "was interrupted") {
+		t.Errorf("used in between: exit code %d, %s", code, errOut)
+	}
+	if out := h.run(args...); !strings.Contains(out, "before it was interrupted") {
+		t.Errorf("the second run says %s", out)
+	}
+	for table, want := range map[string]string{"notifications": "30000", "live": "30000", "keys": "30000", "watch_watches": "1", "watch_observations": "1"} {
+		if got := schema.Column("SELECT count(*) FROM lastlook_" + table)[0]; got != want {
+			t.Errorf("%s has %s rows, want %s", table, got, want)
+		}
+	}
+	if _, errOut, code := h.try(args...); code == exitOK || !strings.Contains(errOut, "holds rows") {
+		t.Errorf("copied twice: exit code %d, %s", code, errOut)
+	}
+	// What is new gets numbers that nobody had.
+	h.env = append(h.env, "LASTLOOK_DATABASE="+dsn)
+	h.run("watch", "add", h.shop.url()+"?new", "--below", "700 EUR", "--to", "work")
+	if got := schema.Column("SELECT max(id) FROM lastlook_notifications")[0]; got != "30001" {
+		t.Errorf("the next notification is %s", got)
+	}
+}
+
+// fill enqueues notifications in a data directory.
+func fill(t *testing.T, dir string, n int) {
+	t.Helper()
+	db, _, closeStores, err := server.OpenStores(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const batch = 5000
+	for from := 0; from < n; from += batch {
+		var items []lastlook.Item
+		for i := range batch {
+			items = append(items, lastlook.Item{Key: lastlook.Key{Topic: "order", Subject: fmt.Sprint(from + i), Recipient: "ann", Channel: "mail"}, Detection: json.RawMessage(`{"n":1}`)})
+		}
+		if _, err := db.Enqueue(t.Context(), time.Now(), items); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := closeStores(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that somebody dispatches from is not copied.
+func TestCopyIsRefusedWhileServing(t *testing.T) {
+	dsn := cluster.DSN(t)
+	h := newHome(t)
+	p := h.start("serve")
+	p.await("serving")
+	h.env = []string{"LASTLOOK_SCHEMA=" + cluster.NewRaw(t).Schema}
+	if _, errOut, code := h.try("migrate", "copy", h.dir+"/lastlook.db", dsn); code != exitFailed || !strings.Contains(errOut, "already dispatching") {
+		t.Errorf("exit code %d, %s", code, errOut)
+	}
+	p.stop()
 }

@@ -93,7 +93,10 @@ func openPostgres(ctx context.Context, d Database) (stores, error) {
 	if err != nil {
 		return stores{}, d.redact(err)
 	}
-	st, err := besidePostgres(ctx, store)
+	var st stores
+	if err = whole(ctx, store); err == nil {
+		st, err = besidePostgres(ctx, store)
+	}
 	if err != nil {
 		return stores{}, errors.Join(d.redact(err), store.Close())
 	}

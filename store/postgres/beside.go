@@ -23,6 +23,15 @@ func (s *Store) Beside(files fs.FS) (beside.DB, error) {
 	return tables{s, queries}, nil
 }
 
+// BesideText is [Store.Beside] of statements that are made as the program runs.
+func (s *Store) BesideText(statements beside.Queries) beside.DB {
+	queries := beside.Queries{}
+	for name, text := range statements {
+		queries[name] = beside.Expand(text, names(s.schema))
+	}
+	return tables{s, queries}
+}
+
 type tables struct {
 	store   *Store
 	queries beside.Queries
