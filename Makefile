@@ -56,14 +56,12 @@ test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that i
 	@$(GATE) test store/postgres watch/watchpg device/devicepg access/accesspg internal/pgtest -- -count=1 $(ARGS)
 	@$(GATE) test cmd/lastlook internal/server -- -count=1 -run 'Postgres|TestCopy' $(ARGS)
 
-# The test program runs in its own folder, so that it finds its testdata. Without CORPUS it also plays what
-# `make test` cuts short under the race detector: all behaviours, and days of a restless shop.
 .PHONY: test-peers
 test-peers: $(GATE) ## Run the tests that need real mail servers and brokers, which they start in temporary folders.
 	@LASTLOOK_TEST_PEERS=1 $(GATE) test channel/email -- -count=1 $(ARGS)
 
-# The test program runs in its own folder, so that it finds its testdata.
-CORPUS ?= watch/testdata/corpus/corpus.jsonl
+# The test program runs in its own folder, so that it finds its testdata. Without CORPUS it also plays what
+# `make test` cuts short under the race detector: all behaviours, and days of a restless shop.
 .PHONY: corpus
 corpus: ## Run the cases from bug reports of price watchers, or those of CORPUS=file; say what is wrong, and how much is right.
 	@mkdir -p bin && go test -c -o bin/corpus.test ./watch

@@ -104,7 +104,7 @@ func echoedInPart(f *fixture) {
 		f.deliver(f.Context(), ch, message())
 		for limit := 64; limit <= 8<<10; limit *= 2 {
 			for _, before := range []int{1, len(secret) / 2, len(secret) - 1} {
-				said.Store(strings.Repeat("-", limit-before) + secret + strings.Repeat("-", limit))
+				said.Store(strings.Repeat("-", max(limit-before, 0)) + secret + strings.Repeat("-", limit))
 				f.deliver(f.Context(), ch, message())
 				// Where what precedes it shrinks, for it is scrubbed too.
 				again := limit / (len(secret) + 1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lastlook/lastlook"
+	"github.com/lastlook/lastlook/channel/internal/text"
 )
 
 // TypeAlert is the type of every event so far.
@@ -51,24 +52,51 @@ type Alert struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-func encodeEvent(d lastlook.Delivery) ([]byte, error) {
+// CloudEvent is the body of a request with [Config.CloudEvents].
+type CloudEvent struct {
+	SpecVersion     string    `json:"specversion"`
+	ID              string    `json:"id"`
+	Source          string    `json:"source"`
+	Type            string    `json:"type"`
+	Subject         string    `json:"subject,omitzero"`
+	Time            time.Time `json:"time"`
+	DataContentType string    `json:"datacontenttype"`
+	// TraceParent is the extension for distributed tracing.
+	TraceParent string `json:"traceparent,omitzero"`
+	Data        Alert  `json:"data"`
+}
+
+// encode returns the body, and what it is.
+func (c *Channel) encode(d lastlook.Delivery) (body []byte, kind string, err error) {
+	looked := d.LookedAt.UTC().Truncate(time.Microsecond)
+	alert := Alert{
+		ID:    d.ID,
+		Topic: d.Key.Topic, Subject: d.Key.Subject, Recipient: d.Key.Recipient, Channel: d.Key.Channel,
+		Title: d.Message.Title, Body: d.Message.Body, URL: d.Message.URL, Silent: d.Message.Silent,
+		Details: orNull(d.Message.Data), Value: orNull(d.Value),
+		DeliveryKey: d.DeliveryKey, ReplaceKey: d.ReplaceKey, Attempt: d.Attempt,
+		LookedAt: looked, ExpiresAt: d.ExpiresAt.UTC().Truncate(time.Microsecond),
+	}
+	if c.source == "" {
+		body, err = encodeJSON(Event{Type: TypeAlert, Timestamp: looked, Data: alert})
+		return body, "application/json; charset=utf-8", err
+	}
+	e := CloudEvent{
+		SpecVersion: "1.0", ID: d.DeliveryKey, Source: c.source, Type: TypeAlert, Subject: text.Line(d.Key.Subject),
+		Time: looked, DataContentType: "application/json", Data: alert,
+	}
+	if traceparent(d.Trace) {
+		e.TraceParent = d.Trace
+	}
+	body, err = encodeJSON(e)
+	return body, "application/cloudevents+json; charset=utf-8", err
+}
+
+func encodeJSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	looked := d.LookedAt.UTC().Truncate(time.Microsecond)
-	err := enc.Encode(Event{
-		Type:      TypeAlert,
-		Timestamp: looked,
-		Data: Alert{
-			ID:    d.ID,
-			Topic: d.Key.Topic, Subject: d.Key.Subject, Recipient: d.Key.Recipient, Channel: d.Key.Channel,
-			Title: d.Message.Title, Body: d.Message.Body, URL: d.Message.URL, Silent: d.Message.Silent,
-			Details: orNull(d.Message.Data), Value: orNull(d.Value),
-			DeliveryKey: d.DeliveryKey, ReplaceKey: d.ReplaceKey, Attempt: d.Attempt,
-			LookedAt: looked, ExpiresAt: d.ExpiresAt.UTC().Truncate(time.Microsecond),
-		},
-	})
-	if err != nil {
+	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
 	// A raw value may hold what the encoder would have replaced in a string.

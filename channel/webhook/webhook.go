@@ -1,7 +1,7 @@
 // Package webhook delivers messages as HTTP requests that the receiver can
 // verify: a POST with a JSON body, signed as the Standard Webhooks
-// specification 1.0.0 says (https://www.standardwebhooks.com, signature scheme
-// v1: HMAC-SHA256).
+// specification 1.0.0 says (https://www.standardwebhooks.com, signature schemes
+// v1, HMAC-SHA256, and v1a, Ed25519).
 //
 //	secret := webhook.NewSecret() // once; the receiver keeps it too
 //	hook, err := webhook.New(webhook.Config{
@@ -19,7 +19,8 @@
 //
 //	webhook-id         the delivery key: the same for each resend of an assertion, and for nothing else
 //	webhook-timestamp  when this attempt was made, in Unix seconds
-//	webhook-signature  "v1," and the base64 of HMAC-SHA256(secret, id "." timestamp "." body)
+//	webhook-signature  "v1," and the base64 of HMAC-SHA256(secret, id "." timestamp "." body), or
+//	                   "v1a," and that of an Ed25519 signature of the same; one for each active secret
 //
 // A receiver verifies the signature over the body's very bytes, refuses
 // timestamps more than a few minutes off, and takes an id that it has seen for
@@ -48,6 +49,10 @@
 //	  }
 //	}
 //
+// With [Config.CloudEvents] it is a CloudEvent 1.0 in structured mode instead
+// (application/cloudevents+json): id is the delivery key, type and time are the
+// event's, subject is the notification's, and data is the same data.
+//
 // # Errors
 //
 // What an answer means is decided by the one table of all HTTP channels:
@@ -67,11 +72,13 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lastlook/lastlook"
@@ -94,6 +101,17 @@ type Config struct {
 	// Secret is the signing secret: whsec_ and the base64 of 24 to 64 bytes.
 	// Use one per endpoint. [NewSecret] makes one.
 	Secret string
+	// More are further active secrets: of the same kind, while a receiver
+	// changes from one to the next, or whsk_… for v1a signatures (Ed25519),
+	// which receivers verify with a key that cannot sign. [NewKeyPair] makes
+	// one. Each request carries a signature of each.
+	More []string
+	// CloudEvents makes the body a CloudEvent 1.0 in structured mode, whose
+	// data is what otherwise is the event's.
+	CloudEvents bool
+	// Source names this outbox in a CloudEvent: a URI or a part of one. Empty
+	// means "/lastlook".
+	Source string
 	// Header is sent with each request, e.g. an Authorization. The values are
 	// treated as secrets.
 	Header http.Header
@@ -127,7 +145,9 @@ func (c Config) Validate() error {
 type Channel struct {
 	url    *url.URL
 	header http.Header
-	key    signing.Key
+	signer signers
+	// source is a CloudEvent's; without one, bodies are our own.
+	source string
 	clock  func() time.Time
 	caller *httpcall.Caller
 }
@@ -141,9 +161,24 @@ func New(c Config) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := parseSecret(c.Secret)
-	if err != nil {
-		return nil, err
+	all, secrets := signers{}, httpcall.HeaderSecrets(c.Header)
+	for _, text := range append([]string{c.Secret}, c.More...) {
+		one, err := parseSecret(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+		secrets.Strict = append(secrets.Strict, text, one.encoded)
+	}
+	if len(all) > maxSecrets {
+		return nil, fmt.Errorf("%w: the webhook has %d secrets, at most %d are active at a time: remove the oldest", lastlook.ErrInvalid, len(all), maxSecrets)
+	}
+	source := ""
+	if c.CloudEvents {
+		source = cmp.Or(c.Source, "/lastlook")
+		if _, err := url.Parse(source); err != nil || strings.ContainsFunc(source, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, fmt.Errorf("%w: the webhook's source is no URI: write it like /lastlook or https://lastlook.example", lastlook.ErrInvalid)
+		}
 	}
 	if err := httpcall.CheckHeaders(c.Header, HeaderID, HeaderTimestamp, HeaderSignature); err != nil {
 		return nil, err
@@ -151,13 +186,11 @@ func New(c Config) (*Channel, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	secrets := httpcall.HeaderSecrets(c.Header)
-	secrets.Strict = append(secrets.Strict, c.Secret, key.Encoded())
 	caller, err := httpcall.New(httpcall.Config{Name: "webhook", Client: c.Client, Clock: c.Clock, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}
-	return &Channel{url: u, header: c.Header.Clone(), key: key, clock: c.Clock, caller: caller}, nil
+	return &Channel{url: u, header: c.Header.Clone(), signer: all, source: source, clock: c.Clock, caller: caller}, nil
 }
 
 // String shows where the channel delivers to.
@@ -166,22 +199,35 @@ func (c *Channel) String() string { return "webhook(" + httpcall.Origin(c.url) +
 // GoString is String: %#v shows no secrets either.
 func (c *Channel) GoString() string { return c.String() }
 
+// maxSecrets bounds the active secrets.
+const maxSecrets = 8
+
+// signatures returns what of a signature header must not be seen.
+func signatures(header string) []string {
+	out := []string{header}
+	for one := range strings.SplitSeq(header, " ") {
+		_, bare, _ := strings.Cut(one, ",")
+		out = append(out, one, bare)
+	}
+	return out
+}
+
 // Deliver implements [lastlook.Channel].
 func (c *Channel) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.Receipt, error) {
 	if !visible(d.DeliveryKey) {
 		return lastlook.Receipt{}, lastlook.Permanent(fmt.Errorf("webhook: the delivery key %.40q cannot be a webhook-id: it must be 1 to 256 letters, digits, hyphens or underscores", d.DeliveryKey))
 	}
-	body, err := encodeEvent(d)
+	body, kind, err := c.encode(d)
 	if err != nil {
 		return lastlook.Receipt{}, lastlook.Permanent(fmt.Errorf("webhook: cannot write the body: %w", err))
 	}
 	at := strconv.FormatInt(c.clock().Unix(), 10)
-	signature := c.key.Sign(d.DeliveryKey, at, body)
+	signature := c.signer.sign(d.DeliveryKey, at, body)
 	h := c.header.Clone()
 	if h == nil {
 		h = http.Header{}
 	}
-	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Type", kind)
 	h.Set(HeaderID, d.DeliveryKey)
 	h.Set(HeaderTimestamp, at)
 	h.Set(HeaderSignature, signature)
@@ -190,7 +236,7 @@ func (c *Channel) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.Re
 	}
 	answer, err := c.caller.Do(ctx, httpcall.Request{
 		URL: c.url, Header: h, Body: body,
-		Secrets: httpcall.Secrets{Weak: []string{signature, signature[len("v1,"):]}},
+		Secrets: httpcall.Secrets{Weak: signatures(signature)},
 	})
 	if err != nil {
 		return lastlook.Receipt{}, err

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,7 +79,7 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := key.Sign(file.V1.ID, fmt.Sprint(file.V1.Timestamp), []byte(file.V1.Body))
+	got := signers{key}.sign(file.V1.ID, fmt.Sprint(file.V1.Timestamp), []byte(file.V1.Body))
 	if got != file.V1.Signature || got == "" {
 		t.Errorf("signature %q, want %q", got, file.V1.Signature)
 	}
@@ -235,7 +236,11 @@ func TestConfig(t *testing.T) {
 		"bad url":       {func(c *Config) { c.URL = "mailto:sesame" }, "https://"},
 		"no secret":     {func(c *Config) { c.Secret = "" }, "openssl rand"},
 		"no prefix":     {func(c *Config) { c.Secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }, "whsec_"},
-		"ed25519":       {func(c *Config) { c.Secret = "whsk_MfKQ" }, "v1a"},
+		"ed25519":       {func(c *Config) { c.Secret = "whsk_MfKQ" }, "Ed25519"},
+		"public":        {func(c *Config) { c.More = []string{"whpk_MfKQ"} }, "whsk_"},
+		"wrong halves":  {func(c *Config) { c.More = []string{"whsk_" + strings.Repeat("A", 86) + "=="} }, "halves"},
+		"many":          {func(c *Config) { c.More = slices.Repeat([]string{testSecret}, 8) }, "at most 8"},
+		"source":        {func(c *Config) { c.CloudEvents = true; c.Source = "a b" }, "URI"},
 		"not base64":    {func(c *Config) { c.Secret = "whsec_sesame!" }, "base64"},
 		"cut":           {func(c *Config) { c.Secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS" }, "base64"},
 		"short":         {func(c *Config) { c.Secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZI" }, "24 to 64"},
