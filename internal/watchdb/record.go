@@ -243,6 +243,7 @@ type facts struct {
 	List       price.Money     `json:"list_price,omitzero"`
 	Unit       watch.UnitPrice `json:"unit_price,omitzero"`
 	Quantity   watch.Quantity  `json:"quantity,omitzero"`
+	Tax        price.Tax       `json:"tax,omitzero"`
 	Points     []watch.Points  `json:"points,omitzero"`
 	ValidUntil time.Time       `json:"valid_until,omitzero"`
 	Ambiguous  bool            `json:"ambiguous,omitzero"`
@@ -252,6 +253,6 @@ type facts struct {
 }
 
 func factsOf(o *watch.Observation) facts {
-	return facts{High: o.High, List: o.List, Unit: o.Unit, Quantity: o.Quantity, Points: o.Points, ValidUntil: o.ValidUntil,
+	return facts{High: o.High, List: o.List, Unit: o.Unit, Quantity: o.Quantity, Tax: o.Tax, Points: o.Points, ValidUntil: o.ValidUntil,
 		Ambiguous: o.Ambiguous, Rule: o.Rule, Agreed: o.Agreed, Value: o.Value}
 }

@@ -1,14 +1,18 @@
 package watchtest
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/govalues/decimal"
+
 	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/watch"
+	"github.com/lastlook/lastlook/watch/price"
 )
 
 // whole is a watch that uses every field.
@@ -411,6 +415,15 @@ func testReopenFindsEverything(t *testing.T, h Harness) {
 	o := k.observation("450.50 EUR")
 	o.Image, o.SKU = "https://shop.example/k.jpg", "K-1"
 	o.Evidence = []watch.Evidence{{Fact: "price", Where: "JSON-LD Product.offers.price", Text: `"450.50" <b>`}}
+	o.High, o.List, o.Unit = money(k, "500 EUR"), money(k, "600 EUR"), watch.UnitPrice{Price: money(k, "9.01 EUR"), Per: "kg"}
+	o.Quantity = watch.Quantity{Amount: decimal.MustParse("50"), Unit: "kg"}
+	o.Tax, o.Points, o.ValidUntil = price.TaxIncluded, []watch.Points{{Rate: decimal.MustParse("0.01")}}, k.now.Add(time.Hour)
+	o.Ambiguous, o.Rule, o.Agreed, o.Value = true, "json-ld", true, json.RawMessage(`{"a":1}`)
+	for field, v := range reflect.ValueOf(o).Fields() {
+		if v.IsZero() {
+			t.Fatalf("%s is not tried", field.Name)
+		}
+	}
 	k.record(e.Listing.ID, o)
 	before, history, outbox := k.get(e.Watch.ID), k.history(e.Listing.ID), k.outbox()
 	if !reflect.DeepEqual(history, []watch.Observation{o}) {
