@@ -98,9 +98,11 @@ type applier struct {
 	// last says that no round follows.
 	last bool
 
-	keyed map[lastlook.ID]bool // rows whose keys were written
+	keyed map[lastlook.ID]bool // rows that go on and whose keys were written
 	ended []ended
-	marks bool // there are some
+	// endedKeys is how many keys were written for those.
+	endedKeys int
+	marks     bool // there are some
 }
 
 func (a *applier) apply(ctx context.Context, round []int) error {
@@ -153,7 +155,12 @@ func (a *applier) finish(ctx context.Context, round []int) error {
 		if !a.applied[i] {
 			continue
 		}
-		if (c.Ends() || c.Key == lastlook.KeyMaybe) && !a.keyed[c.ID] {
+		switch { // which of those that ended it was, the error's statement finds out
+		case c.Ends():
+			if a.endedKeys < len(a.ended) {
+				back = append(back, c)
+			}
+		case c.Key == lastlook.KeyMaybe && !a.keyed[c.ID]:
 			back = append(back, c)
 		}
 		if c.Mute {
@@ -301,7 +308,7 @@ func (a *applier) end(list []int) step {
 			return err
 		}
 		if kind == 2 {
-			a.keyed[lastlook.ID(id)] = true
+			a.endedKeys = int(id)
 			return nil
 		}
 		c, err := a.made(list, id)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/lastlook/lastlook"
@@ -191,8 +192,19 @@ func (in *intake) write() []step {
 	return steps
 }
 
+// writeRows writes new rows: those of keys that are new as well come last.
 func (in *intake) writeRows() []step {
+	slices.SortStableFunc(in.rows, func(a, b admitted) int {
+		switch {
+		case a.stand.newKey == b.stand.newKey:
+			return 0
+		case a.stand.newKey:
+			return 1
+		}
+		return -1
+	})
 	b := newRows(len(in.rows))
+	known := 0
 	for i := range in.rows {
 		a := &in.rows[i]
 		b.ids[i], b.keys[i], b.lanes[i] = int64(a.id), a.stand.Standing.Key.ID, in.lanes[laneOf(a.item)]
@@ -201,11 +213,20 @@ func (in *intake) writeRows() []step {
 		if a.item.MayRepeat {
 			b.mayRepeat[i] = 1
 		}
+		if !a.stand.newKey {
+			known++
+		}
 	}
-	return []step{
-		{name: "insert_live", args: []any{b.ids, b.keys, b.lanes, b.due, b.expires}, adjust: raced},
-		b.notifications(in.now),
+	var steps []step
+	for _, part := range []struct {
+		name     string
+		from, to int
+	}{{"insert_live", 0, known}, {"insert_live_new", known, len(in.rows)}} {
+		if f, t := part.from, part.to; f < t {
+			steps = append(steps, step{name: part.name, adjust: raced, args: []any{b.ids[f:t], b.keys[f:t], b.lanes[f:t], b.due[f:t], b.expires[f:t]}})
+		}
 	}
+	return append(steps, b.notifications(in.now))
 }
 
 func (in *intake) writeMarks() step {

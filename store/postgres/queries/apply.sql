@@ -55,7 +55,7 @@ SELECT 1, id FROM moved UNION ALL SELECT 2, id FROM keyed;
 -- The end of rows: the live row goes, its outcome comes, and the key row says so.
 -- effect: 1 delivered, 2 maybe. The assertion is known if the row was being
 -- delivered. A key that would move backwards is left out. Answers (1, id, key,
--- token) for each row, (2, id, key, none) for each key written.
+-- token) for each row, and then (2, n, 0, none): how many keys were written.
 WITH gone AS (
     DELETE FROM {s}lastlook_live AS l
     USING (
@@ -92,8 +92,8 @@ keyed AS (
         SELECT v.*, t.tid FROM gone v
         CROSS JOIN LATERAL (SELECT t.ctid AS tid FROM {s}lastlook_keys t WHERE t.id = v.key_id LIMIT 1) t) x
     WHERE k.ctid = x.tid AND (x.effect = 0 OR {forward})
-    RETURNING x.id, x.key_id)
-SELECT 1, id, key_id, token FROM gone UNION ALL SELECT 2, id, key_id, NULL FROM keyed;
+    RETURNING 1)
+SELECT 1, id, key_id, token FROM gone UNION ALL SELECT 2, count(*), 0, NULL FROM keyed;
 
 -- name: apply_backwards
 -- Which change would move a told window back, for the error.

@@ -49,6 +49,12 @@ INSERT INTO {s}lastlook_live (id, key_id, lane_id, state, due, expires_at, attem
 SELECT v.id, (SELECT k.id FROM {s}lastlook_keys k WHERE k.id = v.key_id FOR KEY SHARE), v.lane_id, 1, v.due, v.expires_at, 0
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS v(id, key_id, lane_id, due, expires_at);
 
+-- name: insert_live_new
+-- The same for keys that this transaction has made itself: nobody else sees them.
+INSERT INTO {s}lastlook_live (id, key_id, lane_id, state, due, expires_at, attempt)
+SELECT v.id, v.key_id, v.lane_id, 1, v.due, v.expires_at, 0
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS v(id, key_id, lane_id, due, expires_at);
+
 -- name: insert_notifications
 INSERT INTO {s}lastlook_notifications (id, key_id, lane_id, created_at, expires_at, episode, retry_of, may_repeat, trace, detection)
 SELECT v.id, v.key_id, v.lane_id, $4::bigint, v.expires_at, v.episode, v.retry_of, v.may_repeat <> 0, v.trace, v.detection
