@@ -133,7 +133,7 @@ func Reasons() []ReasonInfo {
 		{Reason: ReasonWatchRemoved, State: StateDropped, Delays: true, Inactive: true, Meaning: "the subject was removed after the detection", Do: "nothing"},
 		{Reason: ReasonListingPaused, State: StateDropped, Delays: true, Inactive: true, Meaning: "the subject is paused", Do: "resume it to be told again"},
 		{Reason: ReasonMuted, State: StateDropped, Delays: true, Meaning: "the recipient is muted on this channel", Do: "unmute the recipient, or register its address again"},
-		{Reason: ReasonRecipientGone, State: StateDropped, Delays: true, Meaning: "the channel answered that the recipient does not exist any more; it is now muted there", Do: "register the recipient again"},
+		{Reason: ReasonRecipientGone, State: StateDropped, Meaning: "the channel answered that the recipient does not exist any more; it is now muted there", Do: "register the recipient again"},
 		{Reason: ReasonExpired, State: StateDropped, Delays: true, Meaning: "the row's expiry passed before it could be told", Do: "look at the story for what held it up: a parked lane, a topic that no dispatcher registers, a source that cannot be read"},
 		{Reason: ReasonCancelled, State: StateDropped, Meaning: "an operator cancelled it", Do: "nothing"},
 		{Reason: ReasonLookUnavailable, State: StateFailed, Delays: true, Meaning: "the world could not be looked at in any of the attempts", Do: "read the last error in the story: a block page, a timeout, a page that no longer parses"},

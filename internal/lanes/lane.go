@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"errors"
 	"math"
 	"time"
 
@@ -84,7 +85,7 @@ func (l *lane) answered(cfg *Config, t lastlook.Transition) (changed bool) {
 	case class == lastlook.ClassMisconfigured:
 		l.failures = 0
 		return l.become(Parked, now, t.Err.Error())
-	case class == lastlook.ClassPermanent || class == lastlook.ClassGone:
+	case class == lastlook.ClassPermanent || class == lastlook.ClassGone || errors.Is(t.Err, errRecipient):
 		// It answers: that the message, or the recipient, is refused says
 		// nothing against the lane, and nothing for our credentials.
 		l.failures, l.opened, l.until = 0, 0, time.Time{}

@@ -12,7 +12,7 @@
 // is known of it. Its breaker opens after some failures in a row that are the
 // lane's (not delivered, or nobody knows), for a time that doubles; then one row
 // tries whether it works again. An answer of any other kind closes it: a
-// receiver that refuses one message is alive. If the other side names a time
+// receiver that refuses one message, or one recipient ([OfRecipient]), is alive. If the other side names a time
 // (Retry-After), the whole lane waits for it. Settings or credentials that are
 // refused park the lane: that wait is the dispatcher's own; here it raises an
 // alert, once, and shows in [Gate.States].
@@ -42,6 +42,21 @@ import (
 
 // ErrInvalid says that a limit cannot be as given.
 var ErrInvalid = errors.New("lanes: invalid")
+
+// errRecipient marks what [OfRecipient] makes.
+var errRecipient = errors.New("lanes: of the recipient alone")
+
+// ofRecipient is an error as it was, and errRecipient too.
+type ofRecipient struct{ error }
+
+func (e ofRecipient) Unwrap() error        { return e.error }
+func (e ofRecipient) Is(target error) bool { return target == errRecipient }
+
+// OfRecipient says of a channel's error that it comes from the recipient's own
+// settings, on a lane that answers: whatever its class, it neither opens the
+// lane's breaker nor is it an alert. Otherwise a stranger who gives an address
+// that is refused could hold up all who share the lane.
+func OfRecipient(err error) error { return ofRecipient{err} }
 
 // Limits bound one lane. Zero fields mean no bound.
 type Limits struct {

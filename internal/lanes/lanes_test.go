@@ -166,3 +166,34 @@ func TestLanesAreForgotten(t *testing.T) {
 		t.Errorf("%d lanes are kept", n)
 	}
 }
+
+// A recipient's own settings are refused, time and again: that is nothing of the
+// lane's, which others share.
+func TestOfTheRecipientAlone(t *testing.T) {
+	r := newRig(t, Config{Failures: 3})
+	for range 10 {
+		r.call(OfRecipient(lastlook.RetryAfter(time.Minute, errDown)))
+	}
+	r.want(t, all, 0, "after ten of one recipient's own")
+	if len(r.alerts) != 0 || len(r.States()) != 0 {
+		t.Errorf("alerts %+v, states %+v", r.alerts, r.States())
+	}
+	if class, after := lastlook.Classify(OfRecipient(lastlook.RetryAfter(time.Minute, errDown))); class != lastlook.ClassTransient || after != time.Minute {
+		t.Errorf("classified %s, %s", class, after)
+	}
+	if err := OfRecipient(errDown); !errors.Is(err, errDown) || err.Error() != errDown.Error() {
+		t.Errorf("it is another error: %v", err)
+	}
+	// It answers, so what the lane failed at before is over; but it says nothing
+	// for credentials that are refused.
+	r.call(errDown)
+	r.call(errDown)
+	r.call(OfRecipient(errDown))
+	r.call(errDown)
+	r.want(t, all, 0, "not three in a row")
+	r.call(lastlook.Misconfigured(errDown))
+	r.call(OfRecipient(errDown))
+	if s := r.States(); len(s) != 1 || s[0].Status != Parked {
+		t.Errorf("the states are %+v, want one parked", s)
+	}
+}

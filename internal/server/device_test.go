@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type web struct {
 	service *webpushtest.Service
 	// origin is the push service's, over https on its usual port.
 	origin string
+	// refusing has it refuse everybody's credentials.
+	refusing atomic.Bool
 	// dryRun is the watch that a dry run is asked of.
 	dryRun string
 }
@@ -43,7 +46,13 @@ func newWeb(t *testing.T, change ...func(*Options)) *web {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &web{t: t, service: webpushtest.NewService(webpushtest.Config{}), origin: "https://" + pushHost}
+	w := &web{t: t, origin: "https://" + pushHost}
+	w.service = webpushtest.NewService(webpushtest.Config{Answer: func(rw http.ResponseWriter, _ *http.Request) bool {
+		if w.refusing.Load() {
+			rw.WriteHeader(http.StatusForbidden)
+		}
+		return w.refusing.Load()
+	}})
 	pushes := httptest.NewTLSServer(w.service)
 	t.Cleanup(pushes.Close)
 	roots := x509.NewCertPool()

@@ -102,7 +102,7 @@ func TestGoneAndBack(t *testing.T) {
 			t.Errorf("HTTP %d: back as %+v", status, got.Push)
 		}
 		v.test()
-		w.tickLater(t, time.Minute) // a key whose last row ended so waits a little
+		w.dispatch() // at once: that the old one was gone holds back nothing
 		if n := len(w.pushed(fresh)); n != 1 {
 			t.Errorf("HTTP %d: %d pushes to the new one; refused %v", status, n, w.service.Refused())
 		}
@@ -240,6 +240,7 @@ func TestPrivatePushServices(t *testing.T) {
 	if w.service.Count() != 0 {
 		t.Error("a private push service was called")
 	}
+	w.notParked("after devices that name private places")
 }
 
 // A watch's rows go into its push service's lane, by detection and by the first

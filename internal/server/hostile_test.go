@@ -4,102 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/lastlook/lastlook"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/httpapi"
 	"github.com/lastlook/lastlook/webpush"
 )
-
-// foreignKey is a public key that is none of this server's.
-const foreignKey = "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
-
-// A device gives a subscription that was made with another key, so that the push
-// service refuses ours. The lane of that service is everybody's: it must not be
-// parked for one device's sake.
-func TestOneDeviceDoesNotParkAPushService(t *testing.T) {
-	w := newWeb(t)
-	good, bad := w.visitor(), w.visitor()
-	good.arrive("good")
-	sub := good.subscribe()
-	bad.arrive("bad")
-	other, err := w.service.Subscribe(w.origin, foreignKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad.must(http.StatusOK, http.MethodPut, "/api/v1/devices/self/subscription", map[string]any{"subscription": other, "application_server_key": w.PushKey()}, nil)
-	set, err := readChannels(w.opt.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := w.newDispatcher(set) // one for all, as in a server that runs
-	if err != nil {
-		t.Fatal(err)
-	}
-	tick := func() {
-		t.Helper()
-		if _, err := d.Tick(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	good.test()
-	tick()
-	if got := len(w.pushed(sub)); got != 1 {
-		t.Fatalf("%d pushes before anything is wrong", got)
-	}
-	bad.test()
-	tick()
-	if got := bad.self(); got.Test.State != "retry" || !got.Push.GoneAt.IsZero() || !strings.Contains(got.Test.Error, "subscribe anew") {
-		t.Errorf("the bad one is shown %+v, %+v", got.Push, got.Test)
-	}
-	good.test()
-	tick()
-	if got := len(w.pushed(sub)); got != 2 {
-		t.Errorf("%d pushes reached the good device: it waits for a stranger", got)
-	}
-	rows, err := w.Outbox().List(t.Context(), lastlook.Query{Subject: bad.self().ID, Limit: 1, Full: true})
-	if err != nil || len(rows) != 1 || rows[0].Attempt != 1 {
-		t.Errorf("the bad row is %+v, %v: it must end some time", rows, err)
-	}
-}
-
-// What proves that our credentials are taken is another device's message,
-// lately, with the same key.
-func TestProofs(t *testing.T) {
-	p, now := newProofs(), time.Now()
-	p.took("h", "k", "a", now)
-	for _, c := range []struct {
-		host, key, device string
-		at                time.Time
-		want              bool
-	}{
-		{"h", "k", "b", now, true},
-		{"h", "k", "a", now, false},
-		{"h", "other", "b", now, false},
-		{"other", "k", "b", now, false},
-		{"h", "k", "b", now.Add(proofAge), false},
-	} {
-		if got := p.others(c.host, c.key, c.device, c.at); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-	p.took("h", "k", "b", now)
-	p.took("h", "k", "b", now)
-	if !p.others("h", "k", "b", now) || !p.others("h", "k", "a", now) {
-		t.Error("two devices do not prove each other")
-	}
-	for i := range 3 * maxProofs {
-		p.took(fmt.Sprint(i), "k", "a", now)
-	}
-	if len(p.taken) > maxProofs {
-		t.Errorf("%d services are remembered", len(p.taken))
-	}
-}
 
 // A device knows another's endpoint, which is less than the subscription: it does
 // not take it away, and the browser that gives it is told to subscribe anew.

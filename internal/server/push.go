@@ -12,6 +12,7 @@ import (
 	"github.com/lastlook/lastlook/device"
 	"github.com/lastlook/lastlook/internal/config"
 	"github.com/lastlook/lastlook/internal/door"
+	"github.com/lastlook/lastlook/internal/lanes"
 	"github.com/lastlook/lastlook/webpush"
 )
 
@@ -60,6 +61,7 @@ type pushes struct {
 	devices *device.Service
 	byKey   map[string]*push.Channel
 	proofs  *proofs
+	lanes   *pushLanes
 	clock   func() time.Time
 }
 
@@ -68,7 +70,7 @@ func (s *Server) newPush(vapid config.VAPID) (lastlook.Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pushes{devices: s.devices, byKey: map[string]*push.Channel{}, proofs: s.proofs, clock: s.opt.Clock}
+	p := &pushes{devices: s.devices, byKey: map[string]*push.Channel{}, proofs: s.proofs, lanes: s.lanes, clock: s.opt.Clock}
 	for _, keys := range vapid {
 		p.byKey[keys.Public()], err = push.New(push.Config{
 			Keys: keys, Subject: s.opt.contact(), Subscriptions: subscriptions{s.devices, keys.Public()}, Client: client, Clock: s.opt.Clock,
@@ -97,19 +99,25 @@ func (p *pushes) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.Rec
 	}
 	ch := p.byKey[dev.Push.Key]
 	if ch == nil {
-		return lastlook.Receipt{}, lastlook.RetryAfter(0, errors.New("push: not called: the device subscribed with a key that is not here any more: it subscribes anew when its page is opened"))
+		return lastlook.Receipt{}, lanes.OfRecipient(lastlook.RetryAfter(0, errors.New("push: not called: the device subscribed with a key that is not here any more: it subscribes anew when its page is opened")))
 	}
 	receipt, err := ch.Deliver(ctx, d)
-	host := dev.Push.Subscription.Host()
 	if err == nil {
-		p.proofs.took(host, dev.Push.Key, id, p.clock())
+		p.proofs.took(dev, p.clock())
 		return receipt, nil
 	}
-	switch class, _ := lastlook.Classify(err); {
-	case class == lastlook.ClassGone:
+	switch class, _ := lastlook.Classify(err); class {
+	case lastlook.ClassGone:
 		err = p.gone(ctx, id, dev.Push.Subscription, err)
-	case class == lastlook.ClassMisconfigured && p.proofs.others(host, dev.Push.Key, id, p.clock()):
-		err = lastlook.RetryAfter(0, fmt.Errorf("%w (but it takes messages for other devices: the trouble is this one's subscription, and it must subscribe anew)", err))
+	case lastlook.ClassMisconfigured:
+		if door.Refused(err) {
+			// The device named that place: it is no setting of ours.
+			return receipt, lanes.OfRecipient(lastlook.RetryAfter(0, err))
+		}
+		if why := p.proofs.blame(dev, p.lanes, p.clock()); why != "" {
+			err = lanes.OfRecipient(lastlook.RetryAfter(0, fmt.Errorf("%w (%s)", err, why)))
+		}
+	case lastlook.ClassTransient, lastlook.ClassPermanent, lastlook.ClassUnknown:
 	}
 	return receipt, err
 }
@@ -119,7 +127,7 @@ func (p *pushes) Deliver(ctx context.Context, d lastlook.Delivery) (lastlook.Rec
 func (p *pushes) gone(ctx context.Context, id string, sub webpush.Subscription, cause error) error {
 	switch err := p.devices.Gone(ctx, id, sub); {
 	case errors.Is(err, device.ErrSuperseded):
-		return lastlook.RetryAfter(0, fmt.Errorf("%w (but the device has subscribed anew)", cause))
+		return lanes.OfRecipient(lastlook.RetryAfter(0, fmt.Errorf("%w (but the device has subscribed anew)", cause)))
 	case err != nil:
 		return lastlook.RetryAfter(0, fmt.Errorf("%w (which could not be noted: %w)", cause, err))
 	}

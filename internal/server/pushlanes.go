@@ -15,9 +15,19 @@ import (
 type pushLanes struct {
 	store device.Store
 
-	mu    sync.Mutex
-	hosts map[string]string // by device
-	read  time.Time
+	mu   sync.Mutex
+	by   map[string]pushedAt // device
+	read time.Time
+}
+
+// pushedAt is where a device is pushed to; the zero value is nowhere.
+type pushedAt struct {
+	host, key string
+	active    bool
+}
+
+func pushedTo(p device.Push) pushedAt {
+	return pushedAt{host: p.Subscription.Host(), key: p.Key, active: p.Active()}
 }
 
 // lanesAge is how old what it remembers may be: another process may have
@@ -25,7 +35,7 @@ type pushLanes struct {
 const lanesAge = time.Minute
 
 func newPushLanes(store device.Store) *pushLanes {
-	return &pushLanes{store: store, hosts: map[string]string{}}
+	return &pushLanes{store: store, by: map[string]pushedAt{}}
 }
 
 // of returns the lane of a recipient on a channel: "" for the channel's own.
@@ -36,7 +46,7 @@ func (l *pushLanes) of(recipient, channel string) string {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	host := l.hosts[id]
+	host := l.by[id].host
 	if host == "" {
 		return ""
 	}
@@ -47,7 +57,20 @@ func (l *pushLanes) of(recipient, channel string) string {
 func (l *pushLanes) note(d device.Device) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hosts[d.ID] = d.Push.Subscription.Host()
+	l.by[d.ID] = pushedTo(d.Push)
+}
+
+// another reports whether some device that is pushed to through a service, with
+// a key, is none of those given.
+func (l *pushLanes) another(host, key string, than func(device string) bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, p := range l.by {
+		if p.active && p.host == host && p.key == key && !than(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // refresh reads the devices anew, if that was long ago.
@@ -62,12 +85,12 @@ func (l *pushLanes) refresh(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	hosts := make(map[string]string, len(all))
+	by := make(map[string]pushedAt, len(all))
 	for i := range all {
-		hosts[all[i].ID] = all[i].Push.Subscription.Host()
+		by[all[i].ID] = pushedTo(all[i].Push)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.hosts, l.read = hosts, now
+	l.by, l.read = by, now
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *Server) Tick(ctx context.Context) (TickResult, error) {
 		return res, err
 	}
 	var sweepErr error
-	refreshErr := s.lanes.refresh(ctx, s.opt.Clock())
+	refreshErr := errors.Join(s.lanes.refresh(ctx, s.opt.Clock()), s.remember(ctx))
 	res.Sweep, sweepErr = s.service.Sweep(ctx, sweepLimit)
 	sweepErr = errors.Join(refreshErr, sweepErr, s.tidy(ctx))
 	err = s.unlessProbed(ctx, func() (err error) {
@@ -76,6 +76,9 @@ func (s *Server) serve(ctx context.Context) error {
 		return err
 	}
 	if err := s.ensureOperator(ctx); err != nil {
+		return err
+	}
+	if err := errors.Join(s.lanes.refresh(ctx, s.opt.Clock()), s.remember(ctx)); err != nil {
 		return err
 	}
 	d, err := s.newDispatcher(s.channels.Load())

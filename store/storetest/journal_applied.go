@@ -112,7 +112,7 @@ func (j *journal) ended(rj *rowJournal, c *lastlook.Change, read lastlook.Token)
 	rj.ended, kj.live = true, 0
 	kj.lastEnd = c.At
 	switch c.Reason {
-	case "", lastlook.ReasonConditionLost, lastlook.ReasonOutOfStock, lastlook.ReasonGone, lastlook.ReasonCancelled:
+	case "", lastlook.ReasonConditionLost, lastlook.ReasonOutOfStock, lastlook.ReasonGone, lastlook.ReasonCancelled, lastlook.ReasonRecipientGone:
 	default:
 		kj.failures++
 	}
