@@ -96,6 +96,10 @@ type Store interface {
 	Current(ctx context.Context, ids []string) ([]Entry, error)
 	// History returns the latest observations of a listing, newest first.
 	History(ctx context.Context, listingID string, limit int) ([]Observation, error)
+	// Thin deletes what is [Redundant] of the days that were over before a time,
+	// of up to limit listings. It returns no listings when all are thinned. An
+	// observation that decides where triggers stand stays.
+	Thin(ctx context.Context, before time.Time, limit int) (Thinned, error)
 }
 
 // Entry is a watch with its listing, where its triggers stand, and what was

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lastlook/lastlook/store/sqlite"
@@ -52,8 +53,7 @@ func readPage(ctx context.Context, from *sqlite.Store, t copied, after []any, ty
 		if err != nil {
 			return err
 		}
-		err = out.read(rows, t, types)
-		return errors.Join(err, rows.Err(), rows.Close())
+		return errors.Join(out.read(rows, t, types), rows.Close())
 	})
 	return out, err
 }
@@ -80,16 +80,17 @@ func (p *rowPage) read(rows *sql.Rows, t copied, types map[string]string) error 
 			}
 		}
 		p.rows = append(p.rows, row)
-		p.last = p.last[:0]
-		for _, column := range t.key {
-			for i := range columns {
-				if columns[i] == column {
-					p.last = append(p.last, values[i])
-				}
-			}
-		}
+		p.last = keyOf(t, columns, values)
 	}
-	return nil
+	return rows.Err()
+}
+
+// keyOf returns the values of a table's key.
+func keyOf(t copied, columns []string, values []any) (key []any) {
+	for _, column := range t.key {
+		key = append(key, values[slices.Index(columns, column)])
+	}
+	return key
 }
 
 // carried makes of a value of SQLite what PostgreSQL reads from JSON as a type.

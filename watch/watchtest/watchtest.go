@@ -47,6 +47,7 @@ func Run(t *testing.T, h Harness) {
 		"AddedWatchSeesThePageSoon":             testAddedWatchSeesThePageSoon,
 		"ListIsOldestFirst":                     testListIsOldestFirst,
 		"Claims":                                testClaims,
+		"Thin":                                  testThin,
 		"ClaimsAtOnce":                          testClaimsAtOnce,
 		"AddAtOnce":                             testAddAtOnce,
 		"NotFound":                              testNotFound,

@@ -130,3 +130,21 @@ SELECT h.slot FROM {s}lastlook_watch_hosts h WHERE h.host = $1::text;
 -- A host whose slot has passed is as one that was never asked.
 DELETE FROM {s}lastlook_watch_hosts WHERE host = ANY(ARRAY(
     SELECT h.host FROM {s}lastlook_watch_hosts h WHERE h.slot < $1::bigint LIMIT $2::bigint FOR UPDATE SKIP LOCKED));
+
+-- name: unthinned
+-- Listings with days before one that are not thinned yet.
+SELECT l.n, l.thinned_before, coalesce(l.last_observation, 0) FROM {s}lastlook_watch_listings l
+WHERE l.thinned_before < $1::bigint ORDER BY l.thinned_before, l.n LIMIT $2::bigint;
+
+-- name: old_observations
+SELECT {observation} FROM {s}lastlook_watch_observations o
+WHERE o.listing = $1::bigint AND o.at >= $2::bigint AND o.at < $3::bigint ORDER BY o.at, o.n LIMIT $4::bigint;
+
+-- name: delete_thinned
+-- $2 is a JSON array of numbers. What decides by now stays.
+DELETE FROM {s}lastlook_watch_observations
+WHERE n = ANY(ARRAY(SELECT json_array_elements_text($2::text::json)::bigint)) AND listing = $1::bigint
+    AND n <> coalesce((SELECT l.last_observation FROM {s}lastlook_watch_listings l WHERE l.n = $1::bigint), 0);
+
+-- name: thinned
+UPDATE {s}lastlook_watch_listings SET thinned_before = greatest(thinned_before, $2::bigint) WHERE n = $1::bigint;

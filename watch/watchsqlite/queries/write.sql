@@ -99,3 +99,21 @@ SET known = excluded.known, holding = excluded.holding, episode = excluded.episo
 -- name: insert_observation
 INSERT INTO lastlook_watch_observations (listing, at, amount, currency, availability, sku, title, image, evidence, facts)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n;
+
+-- name: unthinned
+-- Listings with days before one that are not thinned yet.
+SELECT l.n, l.thinned_before, coalesce(l.last_observation, 0) FROM lastlook_watch_listings l
+WHERE l.thinned_before < ? ORDER BY l.thinned_before, l.n LIMIT ?;
+
+-- name: old_observations
+SELECT {observation} FROM lastlook_watch_observations o
+WHERE o.listing = ? AND o.at >= ? AND o.at < ? ORDER BY o.at, o.n LIMIT ?;
+
+-- name: delete_thinned
+-- ?2 is a JSON array of numbers. What decides by now stays.
+DELETE FROM lastlook_watch_observations
+WHERE n IN (SELECT value FROM json_each(?2)) AND listing = ?1
+    AND n <> coalesce((SELECT l.last_observation FROM lastlook_watch_listings l WHERE l.n = ?1), 0);
+
+-- name: thinned
+UPDATE lastlook_watch_listings SET thinned_before = max(thinned_before, ?2) WHERE n = ?1;
