@@ -42,6 +42,7 @@ type cli struct {
 	Key        keyCmd        `cmd:"" help:"Make, list and revoke the keys with which programs use the HTTP API."`
 	Token      tokenCmd      `cmd:"" help:"Change the operator's token, with which the HTTP API shows and changes all."`
 	Outbox     outboxCmd     `cmd:"" help:"See what was sent, withheld and failed, and why."`
+	Prune      pruneCmd      `cmd:"" help:"Delete what is older than it is to be kept; serve does so by itself."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring the tables up to date, or print the SQL that does."`
 	Demo       demoCmd       `cmd:"" help:"Play a simulated day in a shop under three ways to notify, and count what each told that was not true."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
@@ -91,6 +92,8 @@ type app struct {
 	contact string
 	// browser says whether pages can be looked at with a browser.
 	browser server.BrowserOptions
+	// retention says how long what is over is kept.
+	retention server.Retention
 }
 
 // aboutFlag is --version, which needs no command and no other flag.
@@ -239,7 +242,7 @@ func (a *app) options() server.Options {
 		a.log.Warn("others on this machine can read the database's password on the command line: give it in PGPASSWORD, ~/.pgpass or LASTLOOK_DATABASE")
 	}
 	return server.Options{Logger: a.log, Version: buildInfo().Version, Database: d,
-		HTTP: a.http, Push: server.PushOptions{Contact: a.contact}, Browser: a.browser,
+		HTTP: a.http, Push: server.PushOptions{Contact: a.contact}, Browser: a.browser, Retention: a.retention,
 		AllowPrivate: a.flags.AllowPrivate, Messages: a.messages, MessagesJSON: a.flags.JSON || a.flags.LogFormat == "json"}
 }
 

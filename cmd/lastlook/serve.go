@@ -19,6 +19,8 @@ type serveCmd struct {
 	LoginOperator []string `env:"LASTLOOK_LOGIN_OPERATOR" placeholder:"WHO" help:"Those of its logins who may see and change all."`
 
 	Browser browserFlag `env:"LASTLOOK_BROWSER" help:"Also run Chromium, for watches with --source browser: the one that is found, or --browser=PATH."`
+
+	keepFlags
 }
 
 // Help implements [kong.HelpProvider].
@@ -42,7 +44,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) error {
 		a.http.Listen = ""
 	}
 	a.contact = c.Contact
-	a.browser = c.Browser.options()
+	a.browser, a.retention = c.Browser.options(), c.retention()
 	return a.with(ctx, func(s *server.Server) error { return s.Serve(ctx) })
 }
 

@@ -95,6 +95,7 @@ func (s *Server) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sweeps.Go(func() { s.sweepLoop(ctx) })
+	sweeps.Go(func() { s.pruneLoop(ctx) })
 	if s.clock != nil {
 		sweeps.Go(func() { s.clock.Run(ctx) })
 	}

@@ -96,6 +96,9 @@ type Options struct {
 	Push PushOptions
 	// Browser says whether pages can be looked at with a browser.
 	Browser BrowserOptions
+	// Retention says how long what is over is kept; the zero value keeps it for
+	// ever.
+	Retention Retention
 	// RootCAs and Via put a test's servers in the place of public ones; see
 	// internal/door.
 	RootCAs *x509.CertPool
