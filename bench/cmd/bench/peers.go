@@ -29,6 +29,8 @@ func runPeers(ctx context.Context, o options) error {
 		say("NOT MEASURED: %v", err)
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", peersPart, err)
+	} else if missing := b.Missing(); len(o.peers) == 0 && len(missing) > 0 {
+		return fmt.Errorf("%s: no figure for %v", peersPart, missing)
 	}
 	rows := make([]sqlitebench.Row, len(b.Rows))
 	for i, r := range b.Rows {

@@ -3,6 +3,7 @@ package peersbench
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -43,6 +44,22 @@ const (
 
 // Parts are the measurements, in their order.
 var Parts = []string{"drain", "enqueue", "latency", "dispatchers", "watchers", "mixed", "held", "history"}
+
+// figures are what a whole run's summary must have.
+var figures = []string{
+	"drain_vs_river", "drain_vs_raw", "enqueue_batch_vs_river", "enqueue_dup_vs_river", "enqueue_single_vs_river",
+	"latency_p50_vs_river", "latency_p99_vs_river", "cpu_vs_river", "wal_vs_river", "mixed_worst_vs_median", "held_tx_slowdown", "history_slowdown",
+}
+
+// Missing lists the figures that a whole run has not found, or that are none.
+func (b *Bench) Missing() (out []string) {
+	for _, key := range figures {
+		if v := b.Summary[key]; !(v > 0) || math.IsInf(v, 0) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
 
 // Run measures.
 func (b *Bench) Run(ctx context.Context) (err error) {

@@ -2,28 +2,22 @@ package peersbench
 
 import (
 	"math"
-	"os"
 	"testing"
-	"time"
-
-	"github.com/lastlook/lastlook/internal/pgtest"
 )
 
-// Every part runs, on a server that make bench-quick also starts; and every figure
-// is one.
-func TestParts(t *testing.T) {
-	if os.Getenv(pgtest.Env) != "start" {
-		t.Skip("make bench-quick: runs this on a PostgreSQL server of its own; " + pgtest.Env + " is not \"start\"")
+func TestMissing(t *testing.T) {
+	b := &Bench{Summary: map[string]float64{}}
+	for _, key := range figures {
+		b.Summary[key] = 1
 	}
-	b := &Bench{Quick: true, Say: t.Logf, Summary: map[string]float64{}, Held: time.Second, History: 10_000}
-	if err := b.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	if m := b.Missing(); len(m) > 0 {
+		t.Errorf("nothing is missing, and %v are said to be", m)
 	}
-	for _, key := range []string{"drain_vs_river", "drain_vs_raw", "enqueue_batch_vs_river", "enqueue_dup_vs_river", "enqueue_single_vs_river",
-		"latency_p50_vs_river", "latency_p99_vs_river", "cpu_vs_river", "wal_vs_river", "mixed_worst_vs_median", "held_tx_slowdown", "history_slowdown"} {
-		if v, ok := b.Summary[key]; !ok || v <= 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-			t.Errorf("%s is %v", key, v)
-		}
+	delete(b.Summary, "drain_vs_river")
+	b.Summary["cpu_vs_river"] = math.NaN()
+	b.Summary["wal_vs_river"] = 0
+	if m := b.Missing(); len(m) != 3 {
+		t.Errorf("missing: %v, want three", m)
 	}
 }
 
