@@ -15,21 +15,26 @@ import (
 type channelCmd struct {
 	Add    channelAddCmd    `cmd:"" help:"Add a way to be told."`
 	List   channelListCmd   `cmd:"" help:"List the ways to be told."`
+	Test   channelTestCmd   `cmd:"" help:"Send a test through a channel, and show what is answered."`
+	Resume channelResumeCmd `cmd:"" help:"Try a channel at once that waits."`
 	Unmute channelUnmuteCmd `cmd:"" help:"Tell a recipient again that a channel said is gone."`
 	Remove channelRemoveCmd `cmd:"" help:"Remove a way to be told."`
 }
 
 type channelAddCmd struct {
-	Name       string `arg:"" help:"What to call it; watches name it with --to."`
-	Webhook    string `xor:"kind" required:"" placeholder:"URL" help:"Send signed webhooks (Standard Webhooks) to this address."`
-	Ntfy       string `xor:"kind" required:"" placeholder:"URL" help:"Send to this ntfy topic, such as https://ntfy.sh/your-secret-topic."`
-	SecretFile string `placeholder:"FILE" help:"A file with the webhook's secret (whsec_…), - for standard input; without it a secret is made and shown once."`
-	TokenFile  string `placeholder:"FILE" help:"A file with the ntfy server's access token, - for standard input."`
+	Name        string `arg:"" help:"What to call it; watches name it with --to."`
+	Webhook     string `xor:"kind" required:"" placeholder:"URL" help:"Send signed webhooks (Standard Webhooks) to this address."`
+	Ntfy        string `xor:"kind" required:"" placeholder:"URL" help:"Send to this ntfy topic, such as https://ntfy.sh/your-secret-topic."`
+	AddressFile string `xor:"kind" required:"" placeholder:"FILE" help:"A file with a service's address, such as tgram://token/chat; - for standard input."`
+	SecretFile  string `placeholder:"FILE" help:"A file with the webhook's secret (whsec_…), - for standard input; without it a secret is made and shown once."`
+	TokenFile   string `placeholder:"FILE" help:"A file with the ntfy server's access token, - for standard input."`
 }
 
 // Help implements [kong.HelpProvider].
 func (*channelAddCmd) Help() string {
 	return `Secrets come from files, never from the command line, where other users could read them. A lastlook that serves takes the new channel up by itself.
+
+The address of a service has its secrets in it, so it comes from a file too; its forms are those of Apprise: tgram://token/chat, discord://id/token, slack://A/B/C, mailtos://user:password@host?to=…, and so on; docs/channels.md has them all.
 
 Example: lastlook channel add phone --ntfy https://ntfy.sh/your-secret-topic`
 }
@@ -40,19 +45,25 @@ type channelView struct {
 	Kind string `json:"kind"`
 	// URL is where it leads, without what may be secret in it.
 	URL string `json:"url,omitzero"`
-	// Authentication is "secret", "token" or nothing.
+	// Authentication is "secret", "token", "address" or nothing.
 	Authentication string `json:"authentication,omitzero"`
+	// State is how it does, if it does not work: "broken", "parked" or "asked
+	// to wait"; Why is the last error.
+	State string `json:"state,omitzero"`
+	Why   string `json:"why,omitzero"`
 	// Secret is shown once, when it has just been made.
 	Secret string `json:"secret,omitzero"`
 }
 
 func newChannelView(c config.Channel) channelView {
-	v := channelView{Name: c.Name, Kind: string(c.Kind), URL: config.RedactURL(c.URL)}
+	v := channelView{Name: c.Name, Kind: string(c.Kind), URL: c.Leads()}
 	switch {
 	case c.Secret != "":
 		v.Authentication = "secret"
 	case c.Token != "":
 		v.Authentication = "token"
+	case c.Address != "":
+		v.Authentication = "address"
 	}
 	return v
 }
@@ -79,7 +90,7 @@ func (c *channelAddCmd) Run(ctx context.Context, a *app) error {
 		v.Secret = string(made)
 		return a.out.value(v)
 	}
-	a.out.linef("channel %s added: %s to %s", ch.Name, ch.Kind, config.RedactURL(ch.URL))
+	a.out.linef("channel %s added: %s to %s", ch.Name, ch.Kind, ch.Leads())
 	if made != "" {
 		a.out.linef("its secret, which the receiver needs and which is not shown again: %s", string(made))
 	}
@@ -90,6 +101,13 @@ func (c *channelAddCmd) Run(ctx context.Context, a *app) error {
 func (c *channelAddCmd) build(a *app) (ch config.Channel, made config.Secret, err error) {
 	ch = config.Channel{Name: c.Name, Kind: config.KindNtfy, URL: strings.TrimSpace(c.Ntfy)}
 	switch {
+	case c.AddressFile != "" && c.SecretFile+c.TokenFile != "":
+		return ch, "", usagef("a service's address has all that it needs: leave --secret-file and --token-file out")
+	case c.AddressFile != "":
+		ch.Kind = config.KindService
+		if ch.Address, err = a.readSecret(c.AddressFile); err != nil {
+			return ch, "", err
+		}
 	case c.Webhook != "" && c.TokenFile != "":
 		return ch, "", usagef("--token-file is for --ntfy; a webhook takes --secret-file")
 	case c.Ntfy != "" && c.SecretFile != "":
@@ -159,6 +177,7 @@ func (channelListCmd) Run(a *app) error {
 		return err
 	}
 	var channels config.Channels
+	var broken []server.LaneState
 	if !missing {
 		dir, err := a.dir()
 		if err != nil {
@@ -167,19 +186,33 @@ func (channelListCmd) Run(a *app) error {
 		if channels, err = dir.Channels(); err != nil {
 			return err
 		}
+		if broken, err = server.Lanes(dir); err != nil {
+			return err
+		}
 	}
 	views := []channelView{newChannelView(config.Channel{Name: config.LogChannel, Kind: config.KindLog})}
 	for _, c := range channels {
-		views = append(views, newChannelView(c))
+		v := newChannelView(c)
+		for _, l := range broken {
+			if l.Channel == c.Name {
+				v.State, v.Why = string(l.Status), l.Why
+			}
+		}
+		views = append(views, v)
 	}
 	if a.out.json {
 		return a.out.value(views)
 	}
 	var rows [][]string
 	for _, v := range views {
-		rows = append(rows, []string{v.Name, v.Kind, v.URL, v.Authentication})
+		rows = append(rows, []string{v.Name, v.Kind, v.URL, v.Authentication, v.State})
 	}
-	a.out.table([]string{"NAME", "KIND", "LEADS TO", "AUTHENTICATION"}, rows)
+	a.out.table([]string{"NAME", "KIND", "LEADS TO", "AUTHENTICATION", "STATE"}, rows)
+	for _, v := range views {
+		if v.State != "" {
+			a.out.linef("%s: %s", v.Name, v.Why)
+		}
+	}
 	return nil
 }
 

@@ -37,6 +37,7 @@ type cli struct {
 	Export     exportCmd     `cmd:"" help:"Write all watches into a file."`
 	Import     importCmd     `cmd:"" help:"Add the watches of a file: of lastlook export, CSV, a list of addresses, a backup of changedetection.io."`
 	Channel    channelCmd    `cmd:"" help:"Add, list and remove the ways to be told."`
+	Recipient  recipientCmd  `cmd:"" help:"Set when, and how often, somebody is told."`
 	Source     sourceCmd     `cmd:"" help:"List what pages are read by, and set the keys that some services need."`
 	Device     deviceCmd     `cmd:"" help:"See the devices that are told by push, and change the keys."`
 	Key        keyCmd        `cmd:"" help:"Make, list and revoke the keys with which programs use the HTTP API."`

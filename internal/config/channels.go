@@ -23,6 +23,8 @@ const (
 	KindLog     Kind = "log"
 	KindWebhook Kind = "webhook"
 	KindNtfy    Kind = "ntfy"
+	// KindService is whatever its address names: tgram://token/chat.
+	KindService Kind = "service"
 )
 
 // LogChannel is the name of the channel that is always there: it writes
@@ -45,6 +47,21 @@ type Channel struct {
 	Secret Secret
 	// Token authenticates to an ntfy server.
 	Token Secret
+	// Address names a service, and has all that it wants. It takes the place of
+	// URL.
+	Address Secret
+}
+
+// Leads returns where the channel leads, without what may be secret in it.
+func (c Channel) Leads() string {
+	if c.Kind != KindService {
+		return RedactURL(c.URL)
+	}
+	scheme, _, found := strings.Cut(string(c.Address), "://")
+	if !found || len(scheme) > 12 {
+		return redacted
+	}
+	return scheme + "://…"
 }
 
 var nameRule = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
@@ -66,10 +83,15 @@ func (c Channel) Validate() error {
 			return fmt.Errorf("%w: the webhook channel %q has no secret to sign with", ErrInvalid, c.Name)
 		}
 	case KindNtfy:
+	case KindService:
+		if c.Address == "" || c.URL != "" {
+			return fmt.Errorf("%w: channel %q needs an address such as tgram://token/chat, and no URL besides", ErrInvalid, c.Name)
+		}
+		return nil
 	case KindLog:
 		return fmt.Errorf("%w: channel %q: the only log channel is %q", ErrInvalid, c.Name, LogChannel)
 	default:
-		return fmt.Errorf("%w: channel %q is of the kind %q: known are webhook and ntfy", ErrInvalid, c.Name, c.Kind)
+		return fmt.Errorf("%w: channel %q is of the kind %q: known are webhook, ntfy and service", ErrInvalid, c.Name, c.Kind)
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
@@ -140,9 +162,11 @@ type channelsFile struct {
 type fileChannel struct {
 	Name   string `json:"name"`
 	Kind   Kind   `json:"kind"`
-	URL    string `json:"url"`
+	URL    string `json:"url,omitzero"`
 	Secret string `json:"secret,omitzero"`
 	Token  string `json:"token,omitzero"`
+	// Address is a service's.
+	Address string `json:"address,omitzero"`
 }
 
 // Channels reads the channels; a missing file means that there are none.
@@ -180,7 +204,7 @@ func decodeChannels(b []byte) (Channels, error) {
 	}
 	var out Channels
 	for _, fc := range f.Channels {
-		ch := Channel{Name: fc.Name, Kind: fc.Kind, URL: fc.URL, Secret: Secret(fc.Secret), Token: Secret(fc.Token)}
+		ch := Channel{Name: fc.Name, Kind: fc.Kind, URL: fc.URL, Secret: Secret(fc.Secret), Token: Secret(fc.Token), Address: Secret(fc.Address)}
 		if out, err = out.Add(ch); err != nil {
 			return nil, err
 		}
@@ -196,7 +220,7 @@ func atEnd(dec *json.Decoder) bool {
 func encodeChannels(c Channels) ([]byte, error) {
 	f := channelsFile{Version: fileVersion, Channels: []fileChannel{}}
 	for _, ch := range c {
-		f.Channels = append(f.Channels, fileChannel{Name: ch.Name, Kind: ch.Kind, URL: ch.URL, Secret: string(ch.Secret), Token: string(ch.Token)})
+		f.Channels = append(f.Channels, fileChannel{Name: ch.Name, Kind: ch.Kind, URL: ch.URL, Secret: string(ch.Secret), Token: string(ch.Token), Address: string(ch.Address)})
 	}
 	b, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

@@ -98,9 +98,12 @@ func (a *alerts) write() error {
 	return a.dir.WriteLanes(b)
 }
 
+// LaneState is how a lane does.
+type LaneState = lanes.State
+
 // Lanes returns the lanes that did not work when the dispatcher last saw a
 // change.
-func Lanes(dir config.Dir) ([]lanes.State, error) {
+func Lanes(dir config.Dir) ([]LaneState, error) {
 	b, err := os.ReadFile(dir.LanesFile())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil

@@ -246,6 +246,8 @@ func newChannel(opt Options, client *http.Client, c config.Channel) (lastlook.Ch
 			return nil, err
 		}
 		return ntfy.New(ntfy.Config{Server: server, Topic: topic, Token: string(c.Token), Client: client, Clock: opt.Clock})
+	case config.KindService:
+		return newService(opt, client, c.Address)
 	case config.KindLog:
 	}
 	return nil, fmt.Errorf("there is no channel of the kind %q", c.Kind)
