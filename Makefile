@@ -34,7 +34,7 @@ build: ## Build every module.
 
 # ARGS go to go test: make test ARGS='-run TestStates -v'. What needs a server or
 # a browser of its own is skipped here, and run by a target of its own.
-ELSEWHERE := -elsewhere '$(filter test-%,$(CI_TARGETS))'
+ELSEWHERE := -elsewhere '$(filter test-% scripts,$(CI_TARGETS))'
 .PHONY: test
 test: $(GATE) ## Run all tests, with the race detector; list what was skipped and why.
 	@$(GATE) test $(ELSEWHERE) $(MODULES) $(if $(ARGS),-- $(ARGS))
@@ -52,6 +52,7 @@ test-chromium: $(GATE) ## Run the tests of the source that reads pages with a re
 # the address of a server that runs already, as a URL.
 .PHONY: test-postgres
 test-postgres: export LASTLOOK_TEST_POSTGRES ?= start
+test-postgres: export LASTLOOK_TEST_SCRIPTS := 1
 test-postgres: $(GATE) ## Run the tests that need PostgreSQL, on a server that it starts in a temporary folder.
 	@$(GATE) test store/postgres watch/watchpg device/devicepg access/accesspg internal/pgtest -- -count=1 $(ARGS)
 	@$(GATE) test cmd/lastlook internal/server -- -count=1 -run 'Postgres|TestCopy' $(ARGS)
@@ -76,8 +77,8 @@ mutants: ## Plant mistakes in the stores; the conformance suite must notice each
 	@LASTLOOK_TEST_POSTGRES=$${LASTLOOK_TEST_POSTGRES:-start} go test -count=1 -run TestMutants ./store/postgres
 
 .PHONY: scripts
-scripts: ## The tests of the command, with the race detector in each process that they start.
-	@LASTLOOK_TEST_RACE=1 go test -race -gcflags=modernc.org/sqlite/lib=-race=false -count=1 ./cmd/lastlook
+scripts: $(GATE) ## The tests of the command, with the race detector in each process that they start. ARGS as above.
+	@LASTLOOK_TEST_SCRIPTS=1 $(GATE) test $(ELSEWHERE) cmd/lastlook -- -count=1 $(ARGS)
 
 # Without the race detector, under which counting what is reached costs several
 # times what the tests do.

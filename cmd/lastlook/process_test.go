@@ -31,6 +31,7 @@ const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 // newHome makes one, with the channel "work" that leads to the receiver.
 func newHome(t *testing.T, env ...string) *home {
 	t.Helper()
+	needProcesses(t)
 	h := &home{t: t, dir: filepath.Join(t.TempDir(), "data"), shop: newShop(), receiver: newReceiver(), env: env}
 	t.Cleanup(h.shop.Close)
 	t.Cleanup(h.receiver.Close)

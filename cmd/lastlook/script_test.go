@@ -17,38 +17,22 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain gives scripts and tests a lastlook to run as a process of its own. As a
-// rule the test binary stands in for it. Under the race detector each of some 400
-// starts costs that binary half a second, so it is built without; unless
-// LASTLOOK_TEST_RACE is set, as `make scripts` does.
+// TestMain lets the test binary stand in for lastlook: scripts and tests run it
+// as a process of its own.
 func TestMain(m *testing.M) {
-	if !raceDetector || raceProcesses() {
-		testscript.Main(withCluster{m}, map[string]func(){"lastlook": func() { os.Exit(realMain()) }})
-		return
-	}
-	code, err := runBuilt(withCluster{m})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "build lastlook:", err)
-		code = 1
-	}
-	os.Exit(code)
+	testscript.Main(withCluster{m}, map[string]func(){"lastlook": func() { os.Exit(realMain()) }})
 }
 
-func raceProcesses() bool { return raceDetector && os.Getenv("LASTLOOK_TEST_RACE") != "" }
+// manyProcesses is what `make scripts` sets.
+const manyProcesses = "LASTLOOK_TEST_SCRIPTS"
 
-func runBuilt(m testscript.TestingM) (code int, err error) {
-	dir, err := os.MkdirTemp("", "lastlook-bin-")
-	if err != nil {
-		return 0, err
+// needProcesses skips a test that starts lastlook again and again if that was not
+// asked for: each start costs half a second under the race detector.
+func needProcesses(t *testing.T) {
+	t.Helper()
+	if raceDetector && os.Getenv(manyProcesses) == "" {
+		t.Skipf("make scripts: starts some 400 processes with the race detector (it sets %s=1)", manyProcesses)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir, ".").CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out)
-	}
-	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
-		return 0, err
-	}
-	return m.Run(), nil
 }
 
 // TestScripts runs testdata/script: what each command does, as a user would
@@ -61,7 +45,16 @@ func runBuilt(m testscript.TestingM) (code int, err error) {
 //	sql FILE                   run a file on the PostgreSQL server
 //	as ROLE                    use the PostgreSQL server as another role
 //	save VAR PATTERN           set VAR to what the group in PATTERN matches on standard output
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script", nil)) }
+func TestScripts(t *testing.T) {
+	if raceDetector && os.Getenv(manyProcesses) == "" {
+		first := scripts("", nil)
+		first.Files = []string{"testdata/script/firstlook.txtar"}
+		testscript.Run(t, first)
+		t.Run("the others", needProcesses)
+		return
+	}
+	testscript.Run(t, scripts("testdata/script", nil))
+}
 
 // scripts are those of a directory; more sets further variables.
 func scripts(dir string, more func(*testscript.Env) error) testscript.Params {
@@ -91,7 +84,7 @@ func scripts(dir string, more func(*testscript.Env) error) testscript.Params {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "race":
-				return raceProcesses(), nil
+				return raceDetector, nil
 			case "postgres":
 				return more != nil, nil
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 const usage = `usage:
-  gate test [-cover FILE] [-elsewhere TARGETS] DIR... [-- go test flags]
+  gate test [-elsewhere TARGETS] DIR... [-- go test flags]
                                                       run the tests of these modules; the first with -race
   gate cover FILE                                     print coverage per package and hold it to its floors
   gate generate DIR...                                run go generate and fail if that changes a file
