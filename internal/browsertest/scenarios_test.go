@@ -272,6 +272,7 @@ func newKeys(p *product) {
 	if _, err := p.dir.RotateVAPID(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
+	p.Wake()
 	p.rig.Until(p.t, "the new key", func() bool { return p.PushKey() != old.Key })
 	p.later(hour, id, "/lamp", lamp("486.00"))
 	p.shown("Lamp", "486.00 EUR")

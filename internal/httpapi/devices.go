@@ -107,7 +107,7 @@ func (a *API) registerDevices(api huma.API) {
 // createDevice makes a device. It is the one route that takes no token; a client
 // may use it now and then only.
 func (a *API) createDevice(ctx context.Context, in *createInput) (*createOutput, error) {
-	if wait := a.limits.create.take(clientOf(in.request), a.cfg.Clock()); wait > 0 {
+	if wait := a.limits.arrive(clientOf(in.request), a.cfg.Clock()); wait > 0 {
 		return nil, huma.ErrorWithHeaders(huma.NewError(http.StatusTooManyRequests, "too many new devices from this address: wait a moment"),
 			http.Header{"Retry-After": {seconds(wait)}})
 	}

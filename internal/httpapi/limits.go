@@ -13,6 +13,7 @@ import (
 // limits keep one client, or one device, from taking what is everybody's.
 type limits struct {
 	create, wrong   *buckets // by client
+	sites, guessers *buckets // the same, by the site that a client is of
 	requests, tests *buckets // by device
 	adds            *buckets // by caller
 	programs        *buckets // by key
@@ -23,6 +24,8 @@ func newLimits() *limits {
 	return &limits{
 		create:   newBuckets(rate.Every(time.Minute), 30),
 		wrong:    newBuckets(rate.Every(2*time.Second), 20),
+		sites:    newBuckets(rate.Every(20*time.Second), 60),
+		guessers: newBuckets(rate.Every(time.Second), 100),
 		requests: newBuckets(rate.Every(100*time.Millisecond), 100),
 		tests:    newBuckets(rate.Every(10*time.Second), 5),
 		adds:     newBuckets(rate.Every(6*time.Second), 20),
@@ -31,13 +34,25 @@ func newLimits() *limits {
 	}
 }
 
+// arrive counts a new device, and says how long its client has to wait: one
+// site cannot make as many as there may be in the day after which unused ones go.
+func (l *limits) arrive(client string, now time.Time) time.Duration {
+	if wait := l.create.take(client, now); wait > 0 {
+		return wait
+	}
+	return l.sites.take(siteOf(client), now)
+}
+
 // refused says how long a client that showed many wrong tokens has to wait.
 func (l *limits) refused(client string, now time.Time) time.Duration {
-	return l.wrong.peek(client, now)
+	return max(l.wrong.peek(client, now), l.guessers.peek(siteOf(client), now))
 }
 
 // refuse counts a wrong token.
-func (l *limits) refuse(client string, now time.Time) { l.wrong.take(client, now) }
+func (l *limits) refuse(client string, now time.Time) {
+	l.wrong.take(client, now)
+	l.guessers.take(siteOf(client), now)
+}
 
 // request counts a device's request, and says how long it has to wait.
 func (l *limits) request(id string, now time.Time) time.Duration { return l.requests.take(id, now) }
@@ -180,6 +195,20 @@ func client(r *http.Request, proxied bool) string {
 		}
 	}
 	return addr.String()
+}
+
+// siteOf names the site that an IPv6 client is of: a site, often a home, has a
+// /48, and so 65 536 of the networks that are told apart as clients. For other
+// clients it is "".
+func siteOf(client string) string {
+	p, err := netip.ParsePrefix(client)
+	if err != nil {
+		return ""
+	}
+	if p, err = p.Addr().Prefix(48); err != nil {
+		return ""
+	}
+	return p.String()
 }
 
 // hop reads an address as proxies write it, some with the port.

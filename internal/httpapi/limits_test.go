@@ -108,6 +108,13 @@ func (nobody) Create(_ context.Context, name string) (device.Device, device.Toke
 	return device.Device{ID: "d_1", Name: name}, device.NewToken(), nil
 }
 
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // Who makes many devices, or shows many wrong tokens, has to wait; others do not.
 func TestLimitsOfStrangers(t *testing.T) {
 	mux := http.NewServeMux()
@@ -159,6 +166,19 @@ func TestLimitsOfStrangers(t *testing.T) {
 		return call("127.0.0.1", http.MethodGet, "/api/v1/devices/self", "", "x")
 	}); n != 200 {
 		t.Errorf("this machine is limited after %d", n)
+	}
+	// One site has many networks, each of which is a client.
+	made, guessed := 0, 0
+	for i := range 300 {
+		from := fmt.Sprintf("[2001:db8:7:%x::1]", i)
+		made += b2i(call(from, http.MethodPost, "/api/v1/devices", `{"name":"x"}`, "").Code == http.StatusCreated)
+		guessed += b2i(call(from, http.MethodGet, "/api/v1/devices/self", "", device.NewToken().Reveal()).Code == http.StatusUnauthorized)
+	}
+	if made != 60 || guessed != 100 {
+		t.Errorf("a site made %d devices, and guessed %d tokens", made, guessed)
+	}
+	if w := call("[2001:db8:8::1]", http.MethodPost, "/api/v1/devices", `{"name":"x"}`, ""); w.Code != http.StatusCreated {
+		t.Errorf("another site: HTTP %d", w.Code)
 	}
 	now = now.Add(time.Minute)
 	if w := create(); w.Code != http.StatusCreated {

@@ -106,6 +106,14 @@ func TestGoneAndBack(t *testing.T) {
 		if n := len(w.pushed(fresh)); n != 1 {
 			t.Errorf("HTTP %d: %d pushes to the new one; refused %v", status, n, w.service.Refused())
 		}
+		// With the device its mutes go.
+		w.service.End(fresh, status)
+		v.test()
+		w.dispatch()
+		v.must(http.StatusNoContent, http.MethodDelete, "/api/v1/devices/self", nil, nil)
+		if st, err := w.Outbox().Stats(t.Context(), time.Now()); err != nil || st.Muted != 0 {
+			t.Errorf("HTTP %d: %d mutes are left of a device that was removed, %v", status, st.Muted, err)
+		}
 	}
 }
 
@@ -296,6 +304,16 @@ func TestOrphansAndIdleDevices(t *testing.T) {
 	left, err := w.Watches(t.Context())
 	if err != nil || len(left) != 2 {
 		t.Errorf("left are %+v, %v", left, err)
+	}
+	// Whoever was made and never used goes sooner.
+	w.visitor().arrive("passing by")
+	w.tickLater(t, unusedAfter-time.Hour)
+	if devices, err := w.Devices(t.Context()); err != nil || len(devices) != 2 {
+		t.Errorf("before the time, left are %+v, %v", devices, err)
+	}
+	w.tickLater(t, unusedAfter+time.Hour)
+	if devices, err := w.Devices(t.Context()); err != nil || len(devices) != 1 || devices[0].Name != "kept" {
+		t.Errorf("left are %+v, %v", devices, err)
 	}
 	// Whoever cannot be pushed to and is not seen for long goes with all of it.
 	idle := w.visitor()

@@ -104,7 +104,8 @@ func (s *Server) RemoveDevice(ctx context.Context, id string) error {
 		return err
 	}
 	_, err = s.outbox.DropSubject(ctx, testTopicName, id, lastlook.ReasonWatchRemoved)
-	return err
+	// Nobody will ever be told by that name again.
+	return errors.Join(err, s.unmutePush(ctx, device.Recipient(id)))
 }
 
 // entriesOf returns what a caller watches; for the operator, all that is watched.
@@ -211,7 +212,12 @@ func (s *Server) tidyDevices(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tidyOrphans removes watches whose device is gone.
+// unusedAfter is how long a device is kept that has never been pushed to and
+// watches nothing: nothing is lost with it, and strangers can make many.
+const unusedAfter = 24 * time.Hour
+
+// tidyOrphans removes watches whose device is gone, and devices that were never
+// used.
 func (s *Server) tidyOrphans(ctx context.Context) error {
 	all, err := s.watches.List(ctx)
 	if err != nil {
@@ -227,8 +233,10 @@ func (s *Server) tidyOrphans(ctx context.Context) error {
 	for i := range devices {
 		known[devices[i].ID] = true
 	}
+	used := map[string]bool{}
 	for i := range all {
 		id, ok := device.IDOf(all[i].Watch.Recipient)
+		used[id] = true
 		if !ok || known[id] {
 			continue
 		}
@@ -236,7 +244,35 @@ func (s *Server) tidyOrphans(ctx context.Context) error {
 			return err
 		}
 	}
+	for i := range devices {
+		if used[devices[i].ID] {
+			continue
+		}
+		if err := s.removeUnused(ctx, devices[i]); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// removeUnused removes a device that watches nothing, if it was never pushed to
+// and has not been seen for long.
+func (s *Server) removeUnused(ctx context.Context, d device.Device) error {
+	unused := func() bool {
+		return d.Push == device.Push{} && s.opt.Clock().Sub(d.SeenAt) > unusedAfter
+	}
+	if !unused() {
+		return nil
+	}
+	// It may have come back since it was listed.
+	d, err := s.devices.Get(ctx, d.ID)
+	switch {
+	case errors.Is(err, device.ErrNotFound):
+		return nil
+	case err != nil || !unused():
+		return err
+	}
+	return s.RemoveDevice(ctx, d.ID)
 }
 
 // forgetKeys drops old VAPID keys that no subscription needs any more.

@@ -224,6 +224,7 @@ func (s *Server) awaitChannels(ctx context.Context) *lastlook.Dispatcher {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+		case <-s.reread:
 		}
 		if stampOf(s.opt.Dir) == known {
 			continue

@@ -156,11 +156,14 @@ func (s *Server) rest(ctx context.Context, d time.Duration) {
 }
 
 // Wake makes a running [Server.Serve] look at once for listings and rows that
-// are due, which it otherwise does every two seconds. It never blocks.
+// are due, and for changed channels and keys, which it otherwise does every two
+// seconds. It never blocks.
 func (s *Server) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it has been woken, and has not looked since
+	for _, c := range []chan struct{}{s.wake, s.reread} {
+		select {
+		case c <- struct{}{}:
+		default: // it has been woken, and has not looked since
+		}
 	}
 	if d := s.dispatcher.Load(); d != nil {
 		d.Wake()

@@ -153,9 +153,10 @@ type Server struct {
 	// healed says that mutes from before the start have been looked after.
 	healed atomic.Bool
 
-	// wake has the sweep loop look at once; dispatcher is the one that runs now,
-	// for waking it.
+	// wake has the sweep loop look at once, reread the files of channels and keys
+	// be looked at; dispatcher is the one that runs now, for waking it.
 	wake       chan struct{}
+	reread     chan struct{}
 	dispatcher atomic.Pointer[lastlook.Dispatcher]
 }
 
@@ -203,7 +204,7 @@ func assemble(opt Options, st stores, sources *sourceSet) (*Server, error) {
 	}
 	events := newEvents()
 	s := &Server{
-		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: announcing{st.watches, events}, events: events, polite: polite, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources, wake: make(chan struct{}, 1),
+		opt: opt, log: opt.Logger, store: st.outbox, clock: st.clock, watches: announcing{st.watches, events}, events: events, polite: polite, kept: st.keys, lanes: newPushLanes(st.devices), looks: newNowLooks(), proofs: newProofs(), adding: newQuota(), asked: asked, sources: sources, wake: make(chan struct{}, 1), reread: make(chan struct{}, 1),
 		outbox: lastlook.NewOutbox(st.outbox, lastlook.WithClock(opt.Clock)),
 	}
 	s.group = s.newGrouper(st.keys)
