@@ -104,7 +104,7 @@ func testClaims(t *testing.T, h Harness) {
 // Workers who claim at the same time share what is due: each listing is got once.
 func testClaimsAtOnce(t *testing.T, h Harness) {
 	k := newKit(t, h)
-	const listings, workers = 60, 4
+	const listings, workers = 24, 4
 	for i := range listings {
 		k.add(page(i), k.below("5 EUR"))
 	}
@@ -115,7 +115,7 @@ func testClaimsAtOnce(t *testing.T, h Harness) {
 		wg.Go(func() {
 			mine := kits[w%len(kits)]
 			for {
-				ids := mine.claim(k.now.Add(time.Hour), 7)
+				ids := mine.claim(k.now.Add(time.Hour), 3)
 				got[w] = append(got[w], ids...)
 				// Some may be just being claimed by others, who get them.
 				if len(ids) == 0 && mine.nothingDue() {
@@ -149,7 +149,7 @@ func testAddAtOnce(t *testing.T, h Harness) {
 	for w := range 4 {
 		wg.Go(func() {
 			mine := kits[w%2]
-			for range 6 {
+			for range 3 {
 				e, err := mine.s.Add(t.Context(), mine.now, page(1), mine.below("5 EUR"))
 				if err != nil {
 					t.Error(err)
