@@ -70,6 +70,11 @@ func (f *fixture) status(o outcome, code int) {
 	}
 }
 
+// passedOver says that a status need not be tried under the race detector, which
+// makes each call some ten times dearer: one of those that nobody has assigned. A
+// run without it tries them all.
+func passedOver(code int) bool { return underRace && code%100 > 31 && code%10 != 1 }
+
 func everyStatus(f *fixture) {
 	var code, requests atomic.Int64
 	url := f.serve(func(w http.ResponseWriter, r *http.Request) {
@@ -80,6 +85,9 @@ func everyStatus(f *fixture) {
 	})
 	ch := f.channel(url)
 	for c := 200; c <= 599; c++ {
+		if passedOver(c) {
+			continue
+		}
 		code.Store(int64(c))
 		requests.Store(0)
 		f.status(f.deliver(f.Context(), ch, message()), c)
@@ -103,6 +111,9 @@ func interimAnswers(f *fixture) {
 	})
 	before, instead := f.channel(followed), f.channel(alone)
 	for c := 100; c <= 199; c++ {
+		if passedOver(c) {
+			continue
+		}
 		code.Store(int64(c))
 		if c != http.StatusSwitchingProtocols { // which is never interim
 			f.status(f.deliver(f.Context(), before, message()), http.StatusNoContent)

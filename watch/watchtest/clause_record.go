@@ -247,25 +247,17 @@ func testManyWatchers(t *testing.T, h Harness) {
 		INSERT INTO lastlook_watch_watches (id, listing, interval, paused, created_at, ignore_stock, zone, name, recipient, channels, triggers)
 		SELECT 'w_' || g.value, w.listing, w.interval, w.paused, w.created_at, w.ignore_stock, '', '', 'r' || g.value, w.channels, w.triggers
 		FROM g CROSS JOIN lastlook_watch_watches w`, n-1))
-	began := time.Now()
 	if all := cost("650 EUR"); all > one+2 {
 		t.Errorf("%d statements for %d watches, %d for one", all, n, one)
 	}
-	quiet := time.Since(began)
-	began = time.Now()
 	if all := cost("450 EUR"); all > one+2 {
 		t.Errorf("%d statements for news to %d watches, %d for one", all, n, one)
 	}
-	news := time.Since(began)
 	if recs := k.outbox(); len(recs) != n {
 		t.Errorf("%d rows in the outbox, want %d", len(recs), n)
 	}
-	began = time.Now()
-	cost("440 EUR")
-	again := time.Since(began)
-	t.Logf("%d watches: no news %s, news for all %s, told again while the rows wait %s", n, quiet, news, again)
-	if limit := 30 * time.Second; quiet > limit || news > limit || again > limit {
-		t.Errorf("that is too long")
+	if all := cost("440 EUR"); all > one+2 {
+		t.Errorf("%d statements while the rows of %d watches wait, %d for one", all, n, one)
 	}
 	ids := make([]string, n)
 	for i := range ids {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package channeltest
+
+const underRace = false
