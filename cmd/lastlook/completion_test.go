@@ -23,7 +23,7 @@ func TestCandidates(t *testing.T) {
 	}
 	m := model(t)
 	for _, c := range []struct{ words, want string }{
-		{"|", "serve tick check watch explain export import channel source device key token outbox prune migrate demo version completion"},
+		{"|", "serve tick check watch explain export import channel recipient source device key token outbox prune migrate demo version completion"},
 		{"wa|", "watch"},
 		{"watch |", "add list show pause resume accept remove"},
 		{"--json watch re|", "resume remove"},
@@ -49,7 +49,7 @@ func TestCandidates(t *testing.T) {
 		{"channel remove |", "log phone"},
 		{"completion |", "bash zsh fish"},
 		{"--lo|", "--log-format --log-level"},
-		{"nonsense |", "serve tick check watch explain export import channel source device key token outbox prune migrate demo version completion"},
+		{"nonsense |", "serve tick check watch explain export import channel recipient source device key token outbox prune migrate demo version completion"},
 		{"-q se|", "serve"},
 	} {
 		words := strings.Split(strings.TrimSuffix(c.words, "|"), " ")

@@ -238,9 +238,7 @@ func TestTooLarge(t *testing.T) {
 type repeating struct{ given int }
 
 func (r *repeating) Read(p []byte) (int, error) {
-	for n := copy(p, "#"); n < len(p); n *= 2 { // by halves: the race detector looks at each access
-		copy(p[n:], p[:n])
-	}
+	p[0] = '#' // and zeros: the race detector looks at each access
 	r.given += len(p)
 	return len(p), nil
 }

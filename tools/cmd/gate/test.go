@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -40,8 +42,9 @@ func runTest(ctx context.Context, args []string, out io.Writer) error {
 	sum := newSummary(out)
 	sum.elsewhere = strings.Fields(*elsewhere)
 	for i, dir := range dirs {
-		// lint has vetted already.
-		flags := []string{"test", "-json", "-vet=off"}
+		// lint has vetted already. One more at a time than there are processors,
+		// for many tests wait for a disk or a peer.
+		flags := []string{"test", "-json", "-vet=off", "-p=" + strconv.Itoa(runtime.GOMAXPROCS(0)+1)}
 		if inCI() {
 			flags = append(flags, "-count=1")
 		}
